@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# The runner itself: a harness that overlooks what a test leaves behind proves nothing.
+
+run_inner()
+{
+	printf '%s\n' "$1" >inner.sh
+	"$RF_TOP/tests/runner" "$PWD/inner.sh" >log 2>&1
+}
+
+test_harness_fails_a_test_that_leaves_a_process()
+{
+	# shellcheck disable=SC2016
+	expect_status 1 run_inner 'test_leaves() { setsid sleep 7791 >/dev/null 2>&1 & }
+		test_starts_clean() { gone "sleep 7791"; }'
+	expect_contains "$(<log)" 'left behind: process'
+	expect_contains "$(<log)" 'sleep 7791'
+	expect_contains "$(<log)" 'ok test_starts_clean'
+	expect_contains "$(<log)" '1 passed, 1 failed, 0 skipped'
+}
+
+needs test_harness_fails_a_test_that_leaves_a_mount root host
+test_harness_fails_a_test_that_leaves_a_mount()
+{
+	expect_status 1 run_inner 'test_leaves() { mkdir m; mount -t tmpfs none m; }'
+	expect_contains "$(<log)" 'left behind: mount / /var/tmp/rf-test.'
+}
+
+needs test_harness_fails_a_test_that_leaves_a_cgroup root host cgroup
+test_harness_fails_a_test_that_leaves_a_cgroup()
+{
+	local cgroup2
+	cgroup2=$(findmnt -nt cgroup2 -o TARGET | head -n1)
+	mkdir -p "$cgroup2/ringfence-harness"
+	expect_status 1 run_inner "test_leaves() { mkdir $cgroup2/ringfence-harness/left; }"
+	rmdir "$cgroup2/ringfence-harness/left" "$cgroup2/ringfence-harness"
+	expect_contains "$(<log)" 'left behind: cgroup'
+}
+
+needs test_harness_says_where_a_test_failed host
+test_harness_says_where_a_test_failed()
+{
+	expect_status 1 run_inner 'test_fails() { true
+		expect_eq a b; }
+		test_stops() { false
+		touch never; }'
+	expect_contains "$(<log)" "inner.sh:2: got 'a', expected 'b'"
+	expect_contains "$(<log)" 'inner.sh:3: status 1 from: false'
+	[[ ! -e never ]]
+}
+
+needs test_harness_skips_what_the_machine_cannot_do host
+test_harness_skips_what_the_machine_cannot_do()
+{
+	expect_status 1 run_inner 'needs test_a landlock:99
+		test_a() { false; }
+		test_b() { skip because; }
+		test_c() { false; }'
+	expect_contains "$(<log)" 'skip test_a: needs landlock:99'
+	expect_contains "$(<log)" 'skip test_b: because'
+	expect_contains "$(<log)" '0 passed, 1 failed, 2 skipped'
+}
+
+needs test_harness_does_not_pass_without_a_test host
+test_harness_does_not_pass_without_a_test()
+{
+	expect_status 1 run_inner ': nothing'
+	expect_contains "$(<log)" '0 passed, 0 failed, 0 skipped'
+}
+
+needs test_harness_fails_a_test_after_a_kernel_warning guest root
+test_harness_fails_a_test_after_a_kernel_warning()
+{
+	printf '%s\n' 'test_warns() { echo "WARNING: CPU: 0 made up" >/dev/kmsg; }' >inner.sh
+	expect_status 1 "$RF_TOP/tests/runner" --guest "$PWD/inner.sh" >log
+	expect_contains "$(<log)" 'FAIL test_warns: kernel warning'
+}
+
+needs test_harness_refuses_a_file_that_it_cannot_load host
+test_harness_refuses_a_file_that_it_cannot_load()
+{
+	expect_status 2 run_inner 'test_a() { true; }
+		if'
+	expect_contains "$(<log)" 'inner.sh cannot be loaded'
+}

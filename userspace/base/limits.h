@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Every ceiling on a quantity that a user controls. The error that a ceiling causes prints it. */
+
+#define RF_POLICY_FILE_MAX_BYTES (16U * 1024 * 1024)
+#define RF_POLICY_RULES_MAX 100000U
+#define RF_PATH_MAX_BYTES 4096U
+#define RF_NAME_MAX_BYTES 255U
+#define RF_ARGUMENTS_MAX_BYTES (16U * 1024 * 1024)
+#define RF_ENVIRONMENT_MAX_BYTES (1024U * 1024)
+#define RF_PASS_FD_MIN 3
+#define RF_PASS_FD_MAX 65535
+#define RF_PASS_FDS_MAX 200U
+/* One message on the wire, without its terminating NUL. */
+#define RF_WIRE_MESSAGE_MAX_BYTES (32U * 1024 * 1024)
+/* SCM_RIGHTS carries 253 a message. */
+#define RF_WIRE_FDS_MAX 253U
+#define RF_TIMEOUT_MIN_MS 10ULL
+#define RF_DURATION_MAX_MS (366ULL * 24 * 3600 * 1000)
+#define RF_GRACE_DEFAULT_MS 2000ULL
+#define RF_GRACE_MAX_MS (3600ULL * 1000)
+#define RF_MEMORY_MIN_BYTES (1024ULL * 1024)
+#define RF_SIZE_MAX_BYTES (1ULL << 62)
+#define RF_PIDS_MIN 1ULL
+#define RF_PIDS_MAX 4194304ULL
+#define RF_DOCTOR_DEADLINE_MS 2000
+/* bubblewrap refuses more arguments than this (MAX_ARGS of its 0.8). */
+#define RF_BWRAP_ARGUMENTS_MAX 9000U
+/* Bind sources given to bubblewrap by descriptor; beyond it the view is staged. */
+#define RF_BWRAP_BINDS_MAX 1000U

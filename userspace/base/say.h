@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Messages for people: standard error, one line each, beginning "ringfence: ". Control characters
+ * are printed escaped, so that no path or name can forge a line. For programs (cli, service), not
+ * for library code, which returns what happened.
+ */
+
+#include "base/attr.h"
+
+struct rf_diag;
+
+enum rf_say_level { RF_SAY_QUIET, RF_SAY_NORMAL, RF_SAY_VERBOSE };
+
+void rf_say_set_level(enum rf_say_level level);
+/* Always printed. */
+void rf_say_error(const char *format, ...) rf_printf(1, 2);
+/* Not printed with --quiet. */
+void rf_say(const char *format, ...) rf_printf(1, 2);
+/* Printed with --verbose alone. */
+void rf_say_detail(const char *format, ...) rf_printf(1, 2);
+/* "FILE:LINE:COLUMN: message (hint)" of a refusal, in one line. */
+void rf_say_refusal(const struct rf_diag *diag);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The subcommands of ringfence. Each gets argv with its own name first and returns the status. */
+
+#define RF_STATUS_TIMEOUT 124
+/* Ringfence refused or failed, whatever the subcommand. */
+#define RF_STATUS_REFUSED 125
+
+int rf_cli_run(int argc, char **argv);
+int rf_cli_plan(int argc, char **argv);
+int rf_cli_doctor(int argc, char **argv);
+int rf_cli_ps(int argc, char **argv);
+int rf_cli_kill(int argc, char **argv);
+int rf_cli_freeze(int argc, char **argv);
+int rf_cli_thaw(int argc, char **argv);
+int rf_cli_sweep(int argc, char **argv);

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "cli/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/args.h"
+#include "cli/files.h"
+
+enum option_id {
+	/* One value of the policy, by its key. */
+	OPTION_KEY = 1,
+	/* One switch of the policy, on. */
+	OPTION_SWITCH,
+	OPTION_POLICY,
+	OPTION_NO_UNIX,
+	OPTION_ENV,
+	OPTION_ENV_FILE,
+	OPTION_PASS_FD,
+	OPTION_RESULT,
+	OPTION_EVENTS,
+	OPTION_QUIET,
+	OPTION_VERBOSE,
+	OPTION_JSON,
+	OPTION_HELP = RF_OPTION_HELP,
+};
+
+/* What belongs to a key has its help from the key's table. --json comes last: it is of plan alone.
+ */
+static const struct rf_option options[] = {
+	{"policy", "FILE", "a policy, YAML or JSON; - for standard input", OPTION_POLICY, NULL},
+	{"mode", "MODE", NULL, OPTION_KEY, "mode"},
+	{"workspace", "DIR", NULL, OPTION_KEY, "workspace"},
+	{"chdir", "DIR", NULL, OPTION_KEY, "directory"},
+	{"read", "PATH", NULL, OPTION_KEY, "filesystem.read"},
+	{"write", "PATH", NULL, OPTION_KEY, "filesystem.write"},
+	{"write-file", "PATH", NULL, OPTION_KEY, "filesystem.write_files"},
+	{"protect", "PATH", NULL, OPTION_KEY, "filesystem.protect"},
+	{"deny", "PATH", NULL, OPTION_KEY, "filesystem.deny"},
+	{"external-read", "PATH", NULL, OPTION_KEY, "filesystem.external_read"},
+	{"device", "PATH", NULL, OPTION_KEY, "filesystem.device"},
+	{"user", "USER", NULL, OPTION_KEY, "user"},
+	{"keep-groups", NULL, NULL, OPTION_SWITCH, "keep_groups"},
+	{"net", "POSTURE", NULL, OPTION_KEY, "network.posture"},
+	{"no-unix", NULL, "close Unix sockets in every posture", OPTION_NO_UNIX, NULL},
+	{"socket-family", "FAMILY", NULL, OPTION_KEY, "network.families"},
+	{"timeout", "DURATION", NULL, OPTION_KEY, "limits.timeout"},
+	{"memory", "SIZE", NULL, OPTION_KEY, "limits.memory"},
+	{"pids", "COUNT", NULL, OPTION_KEY, "limits.pids"},
+	{"env", "NAME[=VALUE]", "variable to take from the caller, or to set", OPTION_ENV, NULL},
+	{"env-file", "FILE", "set the NAME=VALUE lines of a file", OPTION_ENV_FILE, NULL},
+	{"clear-env", NULL, NULL, OPTION_SWITCH, "environment.clear"},
+	{"pass-fd", "N", "pass an open descriptor, 3 to 65535", OPTION_PASS_FD, NULL},
+	{"strict", NULL, NULL, OPTION_SWITCH, "strict"},
+	{"waive", "PROMISE", NULL, OPTION_KEY, "enforcement.waive"},
+	{"require", "PROMISE", NULL, OPTION_KEY, "enforcement.require"},
+	{"grace", "DURATION", NULL, OPTION_KEY, "lifecycle.grace"},
+	{"keep-background", NULL, NULL, OPTION_SWITCH, "lifecycle.keep_background"},
+	{"result", "FILE|fd:N", "write the result, one JSON object", OPTION_RESULT, NULL},
+	{"events", "FILE|fd:N", "write events, JSON Lines", OPTION_EVENTS, NULL},
+	{"quiet", NULL, "print errors alone", OPTION_QUIET, NULL},
+	{"verbose", NULL, "print details", OPTION_VERBOSE, NULL},
+	RF_OPTION_HELP_ROW,
+	{"json", NULL, "print the whole plan as JSON", OPTION_JSON, NULL},
+};
+
+static size_t n_options(bool is_plan)
+{
+	return RF_ARRAY_SIZE(options) - (is_plan ? 0 : 1);
+}
+
+void rf_run_options_print_help(bool is_plan)
+{
+	if (is_plan)
+		rf_args_print_help("plan [options] [--] COMMAND [ARG…]",
+			"Shows what run would do with the same options; has no effect.", options,
+			n_options(true));
+	else
+		rf_args_print_help("run [options] [--] COMMAND [ARG…]", "Confines a command.",
+			options, n_options(false));
+}
+
+void rf_run_options_clear(struct rf_run_options *run_options)
+{
+	rf_policy_clear(&run_options->policy);
+}
+
+/* What is read on the way, besides what the caller gets. */
+struct reading {
+	struct rf_run_options *to;
+	/* The options' own part of the policy. */
+	struct rf_policy policy;
+	const char *policy_file;
+};
+
+static void reading_clear(struct reading *reading)
+{
+	rf_policy_clear(&reading->policy);
+}
+
+static int add_pass_fd(struct rf_run_options *to, const char *text, struct rf_diag *diag)
+{
+	uint64_t number;
+
+	if (!rf_parse_u64(text, &number) || number < RF_PASS_FD_MIN || number > RF_PASS_FD_MAX)
+		return rf_diag_refuse(diag, "pass-fd-number",
+			"--pass-fd takes a number from %d to %d, not \"%s\"", RF_PASS_FD_MIN,
+			RF_PASS_FD_MAX, text);
+	for (size_t i = 0; i < to->n_pass_fds; i++) {
+		if (to->pass_fds[i] == (int)number)
+			return 0;
+	}
+	if (to->n_pass_fds >= RF_PASS_FDS_MAX)
+		return rf_diag_refuse(diag, "pass-fd-count", "at most %u descriptors can be passed",
+			RF_PASS_FDS_MAX);
+	/* Here nothing of ours is open yet, so this one is the caller's. */
+	if (fcntl((int)number, F_GETFD) < 0)
+		return rf_diag_refuse(diag, "pass-fd-closed",
+			"descriptor %d is not open (--pass-fd)", (int)number);
+	to->pass_fds[to->n_pass_fds++] = (int)number;
+	return 0;
+}
+
+/* FILE as it is; fd:N must be open here and writable. */
+static int set_target(
+	const char **target, const char *option, const char *text, struct rf_diag *diag)
+{
+	uint64_t number;
+	int flags;
+
+	if (*target)
+		return rf_diag_refuse(diag, "option-value", "--%s is given twice", option);
+	if (!*text)
+		return rf_diag_refuse(diag, "option-value", "--%s needs FILE or fd:N", option);
+	if (strncmp(text, "fd:", 3) == 0) {
+		if (!rf_parse_u64(text + 3, &number) || number > RF_PASS_FD_MAX)
+			return rf_diag_refuse(diag, "option-value",
+				"--%s fd:N takes a number up to %d, not \"%s\"", option,
+				RF_PASS_FD_MAX, text + 3);
+		flags = fcntl((int)number, F_GETFL);
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+			return rf_diag_refuse(diag, "output-descriptor",
+				"descriptor %d is not open for writing (--%s)", (int)number,
+				option);
+	}
+	*target = text;
+	return 0;
+}
+
+static int set_policy_file(struct reading *reading, const char *text, struct rf_diag *diag)
+{
+	if (reading->policy_file)
+		return rf_diag_refuse(diag, "option-value", "--policy is given twice");
+	reading->policy_file = text;
+	return 0;
+}
+
+static int apply(struct reading *reading, const struct rf_option *option, const char *text,
+	struct rf_diag *diag)
+{
+	struct rf_run_options *to = reading->to;
+
+	switch ((enum option_id)option->id) {
+	case OPTION_KEY:
+		return rf_policy_set(&reading->policy, option->key, text, diag);
+	case OPTION_SWITCH:
+		return rf_policy_set(&reading->policy, option->key, "true", diag);
+	case OPTION_POLICY:
+		return set_policy_file(reading, text, diag);
+	case OPTION_NO_UNIX:
+		return rf_policy_set(&reading->policy, "network.unix", "false", diag);
+	case OPTION_ENV:
+		return rf_policy_set(&reading->policy,
+			strchr(text, '=') ? "environment.set" : "environment.pass", text, diag);
+	case OPTION_ENV_FILE:
+		return rf_environment_file_read(text, &reading->policy, diag);
+	case OPTION_PASS_FD:
+		return add_pass_fd(to, text, diag);
+	case OPTION_RESULT:
+		return set_target(&to->result, option->name, text, diag);
+	case OPTION_EVENTS:
+		return set_target(&to->events, option->name, text, diag);
+	case OPTION_QUIET:
+		to->level = RF_SAY_QUIET;
+		return 0;
+	case OPTION_VERBOSE:
+		to->level = RF_SAY_VERBOSE;
+		return 0;
+	case OPTION_JSON:
+		to->is_json = true;
+		return 0;
+	case OPTION_HELP:
+		to->wants_help = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int read_options(
+	struct reading *reading, int argc, char **argv, bool is_plan, struct rf_diag *diag)
+{
+	struct rf_args args = {options, n_options(is_plan), argc, argv, 1, false};
+
+	while (!reading->to->wants_help) {
+		struct rf_arg_read read;
+		int r = rf_args_next(&args, &read, diag);
+
+		if (r != 0)
+			return r;
+		if (read.kind == RF_ARG_END)
+			return rf_diag_refuse(diag, "no-command", "no command is given");
+		if (read.kind == RF_ARG_WORD) {
+			reading->to->command = argv + args.at - 1;
+			return 0;
+		}
+		r = apply(reading, read.option, read.text, diag);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What ends in the caller's hands alone is not the command's too. */
+static int check_targets(const struct rf_run_options *to, struct rf_diag *diag)
+{
+	const char *const targets[] = {to->result, to->events};
+
+	for (size_t t = 0; t < RF_ARRAY_SIZE(targets); t++) {
+		uint64_t number = 0;
+
+		if (!targets[t] || strncmp(targets[t], "fd:", 3) != 0 ||
+			!rf_parse_u64(targets[t] + 3, &number))
+			continue;
+		for (size_t i = 0; i < to->n_pass_fds; i++) {
+			if ((uint64_t)to->pass_fds[i] == number)
+				return rf_diag_refuse(diag, "output-descriptor",
+					"descriptor %d cannot be passed and written to by "
+					"Ringfence",
+					to->pass_fds[i]);
+		}
+	}
+	return 0;
+}
+
+int rf_run_options_read(int argc, char **argv, bool is_plan, struct rf_run_options *ret_options,
+	struct rf_diag *diag)
+{
+	struct reading reading rf_cleanup(reading_clear) = {.to = ret_options};
+	int r;
+
+	ret_options->level = RF_SAY_NORMAL;
+	r = read_options(&reading, argc, argv, is_plan, diag);
+	if (r != 0 || ret_options->wants_help)
+		return r;
+	r = check_targets(ret_options, diag);
+	if (r == 0)
+		r = rf_policy_files_read(reading.policy_file, &ret_options->policy, diag);
+	if (r == 0)
+		r = rf_policy_overlay(&ret_options->policy, &reading.policy);
+	return r;
+}

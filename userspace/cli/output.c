@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/units.h"
+
+#define WAITING_MAX_BYTES (8U * 1024 * 1024)
+
+static int refuse_file(const char *target, const char *option, int error, struct rf_diag *diag)
+{
+	int r = rf_diag_refuse(diag, "output-file", "cannot open %s for --%s: %s", target, option,
+		error == ELOOP ? "it is a symbolic link" : strerror(error));
+
+	rf_diag_path(diag, target);
+	return r;
+}
+
+static int open_file(const char *target, const char *option, int *ret_fd, struct rf_diag *diag)
+{
+	/* Emptied only after the look at what it is. */
+	int fd rf_autoclose = open(
+		target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return refuse_file(target, option, errno, diag);
+	if (S_ISREG(st.st_mode)) {
+		if (ftruncate(fd, 0) < 0)
+			return refuse_file(target, option, errno, diag);
+	} else if (!S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode)) {
+		return rf_diag_refuse(diag, "output-file",
+			"%s is not a regular file, a character device or a pipe (--%s)", target,
+			option);
+	}
+	*ret_fd = RF_TAKE_FD(fd);
+	return 0;
+}
+
+int rf_output_open(const char *target, const char *option, int *ret_fd, struct rf_diag *diag)
+{
+	uint64_t number;
+
+	if (strncmp(target, "fd:", 3) != 0)
+		return open_file(target, option, ret_fd, diag);
+	/* The options' reader saw that it is a number, open and writable. */
+	if (!rf_parse_u64(target + 3, &number) || number > INT_MAX ||
+		fcntl((int)number, F_SETFD, FD_CLOEXEC) < 0)
+		return rf_diag_refuse(
+			diag, "output-descriptor", "%s is not open (--%s)", target, option);
+	*ret_fd = (int)number;
+	return 0;
+}
+
+int rf_line_writer_add(struct rf_line_writer *writer, const char *line)
+{
+	int r;
+
+	if (writer->fd < 0 || writer->error)
+		return 0;
+	r = rf_buf_add(&writer->waiting, line, strlen(line));
+	return r == 0 ? rf_buf_add(&writer->waiting, "\n", 1) : r;
+}
+
+bool rf_line_writer_is_waiting(const struct rf_line_writer *writer)
+{
+	return writer->written < writer->waiting.size;
+}
+
+bool rf_line_writer_is_full(const struct rf_line_writer *writer)
+{
+	return writer->waiting.size - writer->written > WAITING_MAX_BYTES;
+}
+
+void rf_line_writer_write(struct rf_line_writer *writer)
+{
+	size_t left = writer->waiting.size - writer->written;
+	ssize_t n = write(writer->fd, writer->waiting.data + writer->written,
+		left < PIPE_BUF ? left : PIPE_BUF);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n < 0) {
+		writer->error = errno;
+		rf_line_writer_clear(writer);
+		return;
+	}
+	writer->written += (size_t)n;
+	if (!rf_line_writer_is_waiting(writer)) {
+		writer->waiting.size = 0;
+		writer->written = 0;
+	}
+}
+
+void rf_line_writer_clear(struct rf_line_writer *writer)
+{
+	rf_buf_clear(&writer->waiting);
+	writer->written = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* --result and --events: where they go, and events on their way there. */
+
+#include <stdbool.h>
+
+#include "base/diag.h"
+#include "base/strv.h"
+
+/*
+ * Opens FILE (made 0600 when missing, emptied when there; its last component is not followed when
+ * it is a link; a regular file, a character device or a pipe), or takes the inherited descriptor
+ * of fd:N and closes it to whatever is executed. 0 or RF_REFUSED.
+ */
+int rf_output_open(const char *target, const char *option, int *ret_fd, struct rf_diag *diag);
+
+/*
+ * Lines for a reader that may be slow: written in pieces that a pipe takes without blocking, from
+ * the main loop, so that signals are still forwarded.
+ */
+struct rf_line_writer {
+	/* Borrowed; -1: nothing is kept. */
+	int fd;
+	struct rf_buf waiting;
+	size_t written;
+	int error;
+};
+
+/* 0 or -ENOMEM. */
+int rf_line_writer_add(struct rf_line_writer *writer, const char *line);
+bool rf_line_writer_is_waiting(const struct rf_line_writer *writer);
+/* So much waits that no more should be taken in. */
+bool rf_line_writer_is_full(const struct rf_line_writer *writer);
+/* One piece, once poll() says POLLOUT. A failure empties the writer and stays in error. */
+void rf_line_writer_write(struct rf_line_writer *writer);
+void rf_line_writer_clear(struct rf_line_writer *writer);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Standard output of the subcommands. */
+
+#include <jansson.h>
+
+/* Indented JSON. 0 or -ENOMEM. */
+int rf_print_json(const json_t *json);
+/* Control characters as \xHH: names and arguments are somebody else's. */
+void rf_print_text(const char *text);
+/* A list of words, with a blank between. */
+void rf_print_words(const json_t *words);
+/* A plan for people. */
+void rf_print_plan(const json_t *plan);

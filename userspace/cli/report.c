@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/say.h"
+
+#define DENIALS_SHOWN 5U
+
+struct unit {
+	uint64_t factor;
+	const char *suffix;
+};
+
+/* With the largest unit that leaves a whole number; the last unit's factor is 1. */
+static void quantity_text(
+	uint64_t value, const struct unit *units, char ret_text[RF_QUANTITY_BYTES])
+{
+	while (units->factor > 1 && (value == 0 || value % units->factor != 0))
+		units++;
+	snprintf(
+		ret_text, RF_QUANTITY_BYTES, "%" PRIu64 "%s", value / units->factor, units->suffix);
+}
+
+void rf_duration_text(uint64_t ms, char ret_text[RF_QUANTITY_BYTES])
+{
+	static const struct unit units[] = {
+		{86400000, "d"}, {3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+
+	quantity_text(ms, units, ret_text);
+}
+
+void rf_size_text(uint64_t bytes, char ret_text[RF_QUANTITY_BYTES])
+{
+	static const struct unit units[] = {{1ULL << 40, "T"}, {1ULL << 30, "G"}, {1ULL << 20, "M"},
+		{1ULL << 10, "K"}, {1, ""}};
+
+	quantity_text(bytes, units, ret_text);
+}
+
+static void report_limit(const char *name, const struct rf_policy *policy)
+{
+	char text[RF_QUANTITY_BYTES];
+
+	if (strcmp(name, "timeout") == 0) {
+		rf_duration_text(policy->limits[RF_LIMIT_TIMEOUT].value, text);
+		rf_say("the wall-time limit of %s ended the run", text);
+	} else if (strcmp(name, "memory") == 0) {
+		rf_size_text(policy->limits[RF_LIMIT_MEMORY].value, text);
+		rf_say("the memory limit of %s was reached and processes were killed", text);
+	} else if (strcmp(name, "pids") == 0) {
+		rf_say("the limit of %" PRIu64 " processes and threads was reached",
+			policy->limits[RF_LIMIT_PIDS].value);
+	} else {
+		rf_say("the limit %s was reached", name);
+	}
+}
+
+static void report_denial(const json_t *denial)
+{
+	const char *op = rf_json_get_text(denial, "op");
+	const char *path = rf_json_get_text(denial, "path");
+	const char *error = rf_json_get_text(denial, "errno");
+	const char *by = rf_json_get_text(denial, "by");
+	uint64_t count = rf_json_get_u64(denial, "count", 1);
+	char times[32] = "";
+
+	if (!path)
+		path = rf_json_get_text(denial, "address");
+	if (count > 1)
+		snprintf(times, sizeof(times), ", %" PRIu64 " times", count);
+	rf_say("denied: %s%s%s (%s%s%s%s)", op ? op : "access", path ? " " : "", path ? path : "",
+		error ? error : "refused", by ? " by " : "", by ? by : "", times);
+}
+
+void rf_report_result(const json_t *result, const struct rf_policy *policy)
+{
+	const json_t *limits = json_object_get(result, "limits_hit");
+	const json_t *denials = json_object_get(result, "denials");
+	size_t n_denials = json_array_size(denials);
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach (limits, i, entry) {
+		if (json_is_string(entry))
+			report_limit(json_string_value(entry), policy);
+	}
+	json_array_foreach (denials, i, entry) {
+		if (i >= DENIALS_SHOWN)
+			break;
+		report_denial(entry);
+	}
+	if (n_denials > DENIALS_SHOWN)
+		rf_say("further denials: %zu (--result has them)", n_denials - DENIALS_SHOWN);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The canary: a child in a scratch leaf below the base that tries what must be refused. The parent
+ * asks, the child does it and answers with the errno (0: it was allowed).
+ */
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+enum rf_canary_ask {
+	RF_CANARY_MEASURE, /* run the measuring program */
+	RF_CANARY_INET,
+	RF_CANARY_INET6,
+	RF_CANARY_UNIX,
+	RF_CANARY_PAIR,
+	RF_CANARY_BIND,	   /* one end of a pair */
+	RF_CANARY_CONNECT, /* the same */
+	RF_CANARY_REACH_FOREIGN,
+	RF_CANARY_SEND_FOREIGN,
+	RF_CANARY_REACH_OWN,
+	/* Forks a child that execs a tiny program; the program's wait status instead of an errno.
+	 */
+	RF_CANARY_PROCESS,
+};
+
+/* What the tiny program exits with, and its argument. */
+#define RF_CANARY_EXIT 7
+#define RF_CANARY_ARGUMENT "canary"
+/* An answer that takes longer means that the child hangs. */
+#define RF_CANARY_DEADLINE_MS 2000
+
+struct rf_canary {
+	int base_fd;
+	char name[NAME_MAX];
+	int leaf_fd;
+	uint64_t leaf_id;
+	int pidfd;
+	pid_t pid;
+	int ask_fd;
+	int answer_fd;
+	int measure_prog_fd;
+	int program_fd;
+	/* Foreign to the canary: made by the parent, autobound in the abstract namespace. */
+	int stream_fd;
+	int datagram_fd;
+	struct sockaddr_un stream;
+	struct sockaddr_un datagram;
+	socklen_t stream_bytes;
+	socklen_t datagram_bytes;
+};
+
+void rf_canary_init(struct rf_canary *canary);
+/* Makes the leaf and the child in it; measure_prog_fd is borrowed. 0 or -errno. */
+int rf_canary_start(struct rf_canary *canary, int base_fd, int measure_prog_fd);
+/* 0 and the child's answer; -ETIMEDOUT, -EPIPE when it died, or -errno. */
+int rf_canary_ask(struct rf_canary *canary, enum rf_canary_ask ask, int *ret_answer);
+/* Ends the child, waits, removes the leaf. */
+void rf_canary_stop(struct rf_canary *canary);
+#define rf_autocanary rf_cleanup(rf_canary_stop)

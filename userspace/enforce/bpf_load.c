@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * From nothing to a proven set.
+ *
+ *	open -> load (with LSM programs, else without, else cgroup programs alone)
+ *	     -> canary's child measures the depth of a leaf
+ *	     -> attach tracing and cgroup programs -> the child tries IP sockets: the floor
+ *	     -> attach LSM programs                -> the child tries each guard
+ *	     -> the child forks and execs          -> its records must arrive
+ *	     -> pin what proved itself, configuration last
+ *
+ * Each of the three groups is held whole or not at all: a group that fails is detached again, and
+ * its proof says at which step and why. Floor before LSM, since LSM answers first where both are.
+ */
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <ringfence.skel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "enforce/bpf.h"
+#include "enforce/bpf_canary.h"
+#include "enforce/bpf_set.h"
+
+#define LINKS_MAX 32
+#define LSM_LIST "/sys/kernel/security/lsm"
+#define BTF "/sys/kernel/btf/vmlinux"
+
+struct loader {
+	struct ringfence_bpf *object;
+	struct rf_bpf_maps *maps;
+	struct rf_bpf_ring *ring;
+	struct rf_config *config;
+	const struct rf_bpf_pins *pins;
+	int base_fd;
+	char *lsm_list;
+	struct rf_canary canary;
+	bool is_had[RF_PROOFS];
+	/* In the order of attaching. */
+	struct {
+		struct bpf_link *link;
+		enum rf_proof_kind kind;
+		const char *name;
+	} links[LINKS_MAX];
+	size_t n_links;
+	/* What the canary's records showed. */
+	bool has_fork;
+	bool has_exec;
+	bool has_exit;
+};
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+static bool kind_of(const struct bpf_program *program, enum rf_proof_kind *ret_kind)
+{
+	switch (bpf_program__type(program)) {
+	case BPF_PROG_TYPE_LSM:
+		*ret_kind = RF_PROOF_LSM;
+		return true;
+	case BPF_PROG_TYPE_CGROUP_SOCK:
+		*ret_kind = RF_PROOF_CGROUP;
+		return true;
+	case BPF_PROG_TYPE_TRACING:
+		*ret_kind = RF_PROOF_TRACE;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void off(struct loader *l, enum rf_proof_kind kind, enum rf_bpf_step step, int error,
+	const char *detail)
+{
+	l->is_had[kind] = false;
+	rf_bpf_explain(kind, step, error, l->lsm_list, detail, &l->config->proofs[kind]);
+}
+
+static void off_all(struct loader *l, enum rf_bpf_step step, int error)
+{
+	for (int i = 0; i < RF_PROOFS; i++)
+		off(l, (enum rf_proof_kind)i, step, error, NULL);
+}
+
+static void on(struct loader *l, enum rf_proof_kind kind)
+{
+	memset(&l->config->proofs[kind], 0, sizeof(l->config->proofs[kind]));
+	l->config->proofs[kind].state = RF_STATE_ENFORCED;
+}
+
+/*
+ * Does the kernel take LSM programs at all? Asked with a hook that does not exist: where they are
+ * refused on principle that is not looked at, and a whole load for nothing is saved.
+ */
+static int refuses_lsm(void)
+{
+	struct bpf_insn program[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_LSM_MAC,
+		.attach_btf_id = 1);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_LSM, "rf_probe", "GPL", program, 2, &options);
+	int error = fd < 0 ? errno : 0;
+
+	rf_close(fd);
+	return error == EPERM || error == EACCES ? error : 0;
+}
+
+/* One attempt with the groups that are had so far. 0 or -errno. */
+static int load_groups(struct loader *l)
+{
+	struct bpf_program *program;
+	enum rf_proof_kind kind;
+	int r;
+
+	l->object = ringfence_bpf__open();
+	if (!l->object)
+		return -errno;
+	bpf_object__for_each_program(program, l->object->obj)
+		bpf_program__set_autoload(program, !kind_of(program, &kind) || l->is_had[kind]);
+	r = ringfence_bpf__load(l->object);
+	if (r < 0) {
+		ringfence_bpf__destroy(l->object);
+		l->object = NULL;
+	}
+	return r;
+}
+
+static int load(struct loader *l)
+{
+	static const enum rf_proof_kind dispensable[] = {RF_PROOF_LSM, RF_PROOF_TRACE};
+	int error = refuses_lsm();
+	int r;
+
+	for (int i = 0; i < RF_PROOFS; i++)
+		l->is_had[i] = true;
+	if (error)
+		off(l, RF_PROOF_LSM, RF_BPF_STEP_LOAD, error, NULL);
+	r = load_groups(l);
+	for (size_t i = 0; r < 0 && i < RF_ARRAY_SIZE(dispensable); i++) {
+		if (!l->is_had[dispensable[i]])
+			continue;
+		off(l, dispensable[i], RF_BPF_STEP_LOAD, -r, NULL);
+		r = load_groups(l);
+	}
+	if (r < 0)
+		off_all(l, RF_BPF_STEP_LOAD, -r);
+	return r < 0 ? RF_BPF_NOTHING : 0;
+}
+
+static int take_maps(struct loader *l)
+{
+	for (size_t i = 0; i < RF_BPF_MAPS; i++) {
+		const char *name = rf_bpf_map_name((enum rf_bpf_map)i);
+		int fd = bpf_object__find_map_fd_by_name(l->object->obj, name);
+
+		if (fd < 0)
+			return fd;
+		l->maps->fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (l->maps->fds[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void detach(struct loader *l, enum rf_proof_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = l->n_links; i-- > 0;) {
+		if (l->links[i].kind != kind)
+			continue;
+		bpf_link__destroy(l->links[i].link);
+		l->links[i].link = NULL;
+	}
+	for (size_t i = 0; i < l->n_links; i++)
+		if (l->links[i].link)
+			l->links[n++] = l->links[i];
+	l->n_links = n;
+}
+
+/* All of a group or none. */
+static void attach(struct loader *l, enum rf_proof_kind wanted)
+{
+	struct bpf_program *program;
+	enum rf_proof_kind kind;
+
+	if (!l->is_had[wanted])
+		return;
+	bpf_object__for_each_program(program, l->object->obj)
+	{
+		struct bpf_link *link;
+
+		if (!kind_of(program, &kind) || kind != wanted)
+			continue;
+		link = kind == RF_PROOF_CGROUP ? bpf_program__attach_cgroup(program, l->base_fd)
+					       : bpf_program__attach(program);
+		if (!link || l->n_links == LINKS_MAX) {
+			int error = link ? E2BIG : errno;
+
+			bpf_link__destroy(link);
+			detach(l, wanted);
+			off(l, wanted, RF_BPF_STEP_ATTACH, error, NULL);
+			return;
+		}
+		l->links[l->n_links].link = link;
+		l->links[l->n_links].kind = kind;
+		l->links[l->n_links++].name = bpf_program__name(program);
+	}
+}
+
+/* ---- Canary --------------------------------------------------------------------------------- */
+
+struct check {
+	enum rf_canary_ask ask;
+	/* 0: must be allowed. */
+	int error;
+	const char *name;
+};
+
+static uint64_t denials(const struct loader *l)
+{
+	struct rf_counters counters = {0};
+
+	bpf_map_lookup_elem(l->maps->fds[RF_BPF_MAP_COUNTERS], &l->canary.leaf_id, &counters);
+	return counters.denials;
+}
+
+/* A refusal counts when it was ours: another layer may hold the same. */
+static bool passes(struct loader *l, const struct check *check)
+{
+	uint64_t before = denials(l);
+	int said = -1;
+
+	if (rf_canary_ask(&l->canary, check->ask, &said) < 0 || said != check->error)
+		return false;
+	return check->error == 0 || denials(l) > before;
+}
+
+static int set_rules(struct loader *l, enum rf_socket_posture posture, uint32_t flags)
+{
+	struct rf_entry sandbox = {
+		.state = RF_ENTRY_ARMED,
+		.posture = posture,
+		.flags = flags,
+		.ring = l->ring->id,
+	};
+
+	return bpf_map_update_elem(l->maps->fds[RF_BPF_MAP_SANDBOXES], &l->canary.leaf_id, &sandbox,
+		       BPF_ANY) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* The first check that fails turns the group off. */
+static void prove(struct loader *l, enum rf_proof_kind kind, const struct check *checks, size_t n)
+{
+	for (size_t i = 0; l->is_had[kind] && i < n; i++) {
+		if (passes(l, &checks[i]))
+			continue;
+		detach(l, kind);
+		off(l, kind, RF_BPF_STEP_CANARY, 0, checks[i].name);
+	}
+}
+
+static int prove_floor(struct loader *l)
+{
+	static const struct check checks[] = {
+		{RF_CANARY_INET, EPERM, "cgroup/sock_create did not refuse an IPv4 socket"},
+	};
+	int r = set_rules(l, RF_SOCKETS_NONE, 0);
+
+	if (r == 0)
+		prove(l, RF_PROOF_CGROUP, checks, RF_ARRAY_SIZE(checks));
+	return r;
+}
+
+static int prove_lsm(struct loader *l)
+{
+	static const struct check closed[] = {
+		{RF_CANARY_UNIX, EPERM, "lsm/socket_create did not refuse a Unix socket"},
+		{RF_CANARY_INET, EPERM, "lsm/socket_create did not refuse an IPv4 socket"},
+		{RF_CANARY_PAIR, 0, "lsm/socket_create refused a socket pair"},
+		{RF_CANARY_BIND, EPERM, "lsm/socket_bind did not refuse one of a pair"},
+		{RF_CANARY_CONNECT, EPERM, "lsm/socket_connect did not refuse one of a pair"},
+	};
+	static const struct check own_alone[] = {
+		{RF_CANARY_REACH_FOREIGN, EPERM,
+			"lsm/unix_stream_connect let a foreign socket be reached"},
+		{RF_CANARY_SEND_FOREIGN, EPERM,
+			"lsm/unix_may_send let a foreign socket be reached"},
+		{RF_CANARY_REACH_OWN, 0, "lsm/socket_post_create did not mark an own socket"},
+	};
+	int r = set_rules(l, RF_SOCKETS_NONE, 0);
+
+	if (r < 0)
+		return r;
+	prove(l, RF_PROOF_LSM, closed, RF_ARRAY_SIZE(closed));
+	r = set_rules(l, RF_SOCKETS_LISTED, RF_RULE_UNIX);
+	if (r == 0)
+		prove(l, RF_PROOF_LSM, own_alone, RF_ARRAY_SIZE(own_alone));
+	return r;
+}
+
+/* The child of the labelled canary: its membership must come from an inherited label. */
+static int on_record(void *context, void *data, size_t size_bytes)
+{
+	const struct rf_record *record = data;
+	struct loader *l = context;
+
+	if (size_bytes < sizeof(*record) || record->sandbox != l->canary.leaf_id ||
+		!(record->flags & RF_RECORD_LABELLED) || (pid_t)record->tgid == l->canary.pid)
+		return 0;
+	l->has_fork |= record->kind == RF_RECORD_FORK;
+	l->has_exec |= record->kind == RF_RECORD_EXEC;
+	l->has_exit |= record->kind == RF_RECORD_EXIT;
+	return 0;
+}
+
+static int prove_trace(struct loader *l)
+{
+	struct ring_buffer *reader;
+	int status = -1;
+
+	if (!l->is_had[RF_PROOF_TRACE])
+		return 0;
+	reader = ring_buffer__new(l->ring->fd, on_record, l, NULL);
+	if (!reader)
+		return -errno;
+	if (rf_canary_ask(&l->canary, RF_CANARY_PROCESS, &status) == 0)
+		ring_buffer__consume(reader);
+	ring_buffer__free(reader);
+	if (l->has_fork && l->has_exec && l->has_exit && status == RF_CANARY_EXIT << 8)
+		return 0;
+	detach(l, RF_PROOF_TRACE);
+	off(l, RF_PROOF_TRACE, RF_BPF_STEP_CANARY, 0,
+		!l->has_fork   ? "no record of a fork"
+		: !l->has_exit ? "no record of an exit"
+			       : "no record of an exec");
+	return 0;
+}
+
+static int measure(struct loader *l)
+{
+	int said = -1;
+	int r = rf_canary_start(
+		&l->canary, l->base_fd, bpf_program__fd(l->object->progs.rf_measure_depth));
+
+	if (r == 0)
+		r = rf_canary_ask(&l->canary, RF_CANARY_MEASURE, &said);
+	if (r < 0)
+		return r;
+	l->config->depth = l->object->data->rf_leaf_depth;
+	return said != 0 ? -said : l->config->depth > 255 ? -ERANGE : 0;
+}
+
+static int label(struct loader *l)
+{
+	struct rf_label canary = {.sandbox = l->canary.leaf_id};
+	struct rf_counters counters = {0};
+
+	if (bpf_map_update_elem(
+		    l->maps->fds[RF_BPF_MAP_COUNTERS], &l->canary.leaf_id, &counters, BPF_ANY) < 0)
+		return -errno;
+	return bpf_map_update_elem(
+		       l->maps->fds[RF_BPF_MAP_LABELS], &l->canary.pidfd, &canary, BPF_ANY) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* 0 or -errno of something that is no mechanism's own fault. */
+static int attach_and_prove(struct loader *l)
+{
+	int r = measure(l);
+
+	if (r < 0)
+		return r;
+	attach(l, RF_PROOF_TRACE);
+	attach(l, RF_PROOF_CGROUP);
+	r = label(l);
+	if (r == 0)
+		r = rf_bpf_ring_settle(l->ring);
+	if (r == 0)
+		r = prove_floor(l);
+	if (r < 0)
+		return r;
+	attach(l, RF_PROOF_LSM);
+	r = prove_lsm(l);
+	return r < 0 ? r : prove_trace(l);
+}
+
+static void forget_canary(struct loader *l)
+{
+	uint64_t id = l->canary.leaf_id;
+
+	rf_canary_stop(&l->canary);
+	if (!id)
+		return;
+	bpf_map_delete_elem(l->maps->fds[RF_BPF_MAP_SANDBOXES], &id);
+	bpf_map_delete_elem(l->maps->fds[RF_BPF_MAP_COUNTERS], &id);
+}
+
+/* ---- Pins ----------------------------------------------------------------------------------- */
+
+static int pin_map(struct loader *l, enum rf_bpf_map map)
+{
+	char path[RF_BPF_PIN_PATH_BYTES + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", l->pins->directory, rf_bpf_map_name(map));
+	return bpf_obj_pin(l->maps->fds[map], path) < 0 ? -errno : 0;
+}
+
+static int make_directories(const struct rf_bpf_pins *pins)
+{
+	if (mkdir(pins->parent, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	if (mkdir(pins->directory, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+static int pin(struct loader *l)
+{
+	char path[RF_BPF_PIN_PATH_BYTES + 64];
+	uint32_t zero = 0;
+	int r = make_directories(l->pins);
+
+	for (int i = 0; r == 0 && i < RF_BPF_MAP_CONFIG; i++)
+		r = pin_map(l, (enum rf_bpf_map)i);
+	for (size_t i = 0; r == 0 && i < l->n_links; i++) {
+		snprintf(path, sizeof(path), "%s/link_%02zu_%s", l->pins->directory, i,
+			l->links[i].name);
+		r = bpf_link__pin(l->links[i].link, path);
+	}
+	if (r == 0 &&
+		bpf_map_update_elem(l->maps->fds[RF_BPF_MAP_CONFIG], &zero, l->config, BPF_ANY) < 0)
+		r = -errno;
+	return r == 0 ? pin_map(l, RF_BPF_MAP_CONFIG) : r;
+}
+
+static void destroy(struct loader *l)
+{
+	forget_canary(l);
+	for (size_t i = l->n_links; i-- > 0;)
+		bpf_link__destroy(l->links[i].link);
+	ringfence_bpf__destroy(l->object);
+	free(l->lsm_list);
+}
+
+/* Pinned links outlive their descriptors; what is not pinned goes with them. */
+static int build(struct loader *l)
+{
+	int r = load(l);
+
+	if (r != 0)
+		return r;
+	r = take_maps(l);
+	if (r == 0)
+		r = rf_bpf_ring_open(l->maps, RF_RING_DEFAULT_BYTES, l->ring);
+	if (r == 0)
+		r = attach_and_prove(l);
+	if (r < 0)
+		return r;
+	forget_canary(l);
+	for (int i = 0; i < RF_PROOFS; i++)
+		if (l->is_had[i])
+			on(l, (enum rf_proof_kind)i);
+	if (l->n_links == 0)
+		return RF_BPF_NOTHING;
+	r = pin(l);
+	if (r < 0)
+		rf_bpf_pins_clear(l->pins);
+	return r;
+}
+
+int rf_bpf_load(const struct rf_bpf_pins *pins, int base_fd, uint64_t base_id,
+	struct rf_bpf_maps *ret_maps, struct rf_bpf_ring *ret_ring, struct rf_config *ret_config)
+{
+	struct rf_config config = {
+		.version = RF_ABI_VERSION, .size = sizeof(config), .base = base_id};
+	struct loader l = {
+		.maps = ret_maps,
+		.ring = ret_ring,
+		.config = &config,
+		.pins = pins,
+		.base_fd = base_fd,
+	};
+	libbpf_print_fn_t before;
+	int r = RF_BPF_NOTHING;
+
+	rf_canary_init(&l.canary);
+	if (rf_read_file_at(AT_FDCWD, LSM_LIST, 4096, &l.lsm_list) < 0)
+		l.lsm_list = NULL;
+	before = libbpf_set_print(silent);
+	if (access(BTF, R_OK) < 0)
+		off_all(&l, RF_BPF_STEP_BTF, errno);
+	else
+		r = build(&l);
+	destroy(&l);
+	libbpf_set_print(before);
+	if (r != 0) {
+		rf_bpf_ring_close(ret_maps, ret_ring);
+		rf_bpf_maps_close(ret_maps);
+	}
+	if (r >= 0)
+		*ret_config = config;
+	return r;
+}

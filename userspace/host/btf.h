@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The kernel's type information, read for one question: which number has this name? The client
+ * links no libbpf. Source: Documentation/bpf/btf.rst.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+
+#define RF_BTF_TYPEDEF 8U
+#define RF_BTF_FUNC 12U
+
+/* /sys/kernel/btf/vmlinux as a whole; belongs to the caller. 0 or -errno. */
+int rf_btf_read(char **ret_data, size_t *ret_size_bytes);
+
+/* Number of the type of this kind and name. 0, -ENOENT, or -EPROTO (malformed). */
+int rf_btf_find(
+	const char *data, size_t size_bytes, unsigned int kind, const char *name, uint32_t *ret_id);

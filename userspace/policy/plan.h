@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * The policy resolved against this host and this workspace. Making it has no effects: it looks
+ * names up, and keeps each source that will be mounted open by descriptor (O_PATH), so that what
+ * was checked is what is mounted. After it, everything has effects and reports them.
+ *
+ *	struct policy + struct facts + workspace  ->  struct plan   or   one refusal
+ */
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "base/strv.h"
+#include "policy/facts.h"
+#include "policy/policy.h"
+
+/* One step of the view, in the order in which bubblewrap (or the stage) carries it out. */
+enum rf_view_kind {
+	RF_VIEW_TMPFS,	   /* empty, writable until remounted; mode in perms */
+	RF_VIEW_DIRECTORY, /* made when missing; mode in perms */
+	RF_VIEW_PROC,
+	RF_VIEW_DEV,	  /* bubblewrap's /dev */
+	RF_VIEW_BIND,	  /* source, writable */
+	RF_VIEW_BIND_RO,  /* source, read-only */
+	RF_VIEW_BIND_DEV, /* source, a device node that may be opened */
+	RF_VIEW_MASK,	  /* closed: a nodev device over a file, an empty unreadable tmpfs (0000),
+			     read-only at once, over a directory; a closed directory with open
+			     places below is a TMPFS of mode 0111, read-only at the end */
+	RF_VIEW_DATA,	  /* a file with this content, read-only */
+	RF_VIEW_SYMLINK,  /* to data */
+	RF_VIEW_REMOUNT_RO,
+};
+
+struct rf_view_step {
+	enum rf_view_kind kind;
+	/* Absolute, inside. */
+	char *destination;
+	/* Canonical host path of a bind; NULL for others. */
+	char *source;
+	/* Text of DATA, target of SYMLINK. */
+	char *data;
+	/* Owned, O_PATH; -1 when there is none (no bind, or a plan that is only shown or staged).
+	 */
+	int source_fd;
+	/*
+	 * Identity of the source when it was looked up; 0 and 0 for a directory in `create`, which
+	 * rf_plan_make_directories makes, opens and fills in.
+	 */
+	uint64_t source_dev;
+	uint64_t source_ino;
+	bool is_directory;
+	/* 0: default. */
+	unsigned int perms;
+};
+
+/* Landlock: what may be done below an inside path. The launcher masks rights by file type. */
+enum rf_access {
+	RF_ACCESS_READ,	    /* read, list, execute */
+	RF_ACCESS_WRITE,    /* READ and every change, rename and link (REFER) included */
+	RF_ACCESS_DEVICE,   /* read and write, no ioctl */
+	RF_ACCESS_TERMINAL, /* DEVICE and IOCTL_DEV: terminals, pty master, null devices */
+	RF_ACCESS_TRAVERSE, /* list this directory alone is not expressible: nothing granted */
+};
+
+struct rf_rule {
+	char *path;
+	enum rf_access access;
+};
+
+struct rf_effective {
+	enum rf_state state;
+	char why[256];
+	/* Bit per rf_mechanism that holds it. */
+	uint32_t by;
+};
+
+struct rf_plan {
+	enum rf_mode mode;
+	/* Canonical root of the workspace, its spelling as given, and the pinned directory. */
+	char *workspace;
+	char *workspace_alias;
+	int workspace_fd;
+	/* Inside. */
+	char *directory;
+	struct rf_view_step *view;
+	size_t n_view;
+	struct rf_rule *rules;
+	size_t n_rules;
+	/* argv as given; program is the path that is tried first, or the bare name (search is
+	 * inside). */
+	struct rf_strv argv;
+	char *program;
+	/* NAME=VALUE, sorted by name. */
+	struct rf_strv environment;
+	/* Directories that the launcher makes inside (0700), parents first, as the command's user:
+	 * HOME and what lies below it. */
+	struct rf_strv directories;
+	/* Missing directories of the workspace that a write names, relative to it; parents may be
+	 * missing too. The controller makes them before bubblewrap: rf_plan_make_directories. */
+	struct rf_strv create;
+	enum rf_posture posture;
+	bool is_unix_open;
+	/* AF_* numbers beyond the posture. */
+	int families[16];
+	size_t n_families;
+	bool is_strict;
+	bool keeps_background;
+	bool keeps_groups;
+	/* Whom the command runs as. */
+	uid_t uid;
+	gid_t gid;
+	bool changes_user;
+	/* A user namespace is made (everyone but root with CAP_SYS_ADMIN). */
+	bool has_user_namespace;
+	/* io_uring stays open (LSM hooks hold) or is closed by seccomp. */
+	bool is_io_uring_open;
+	struct rf_limit_asked limits[RF_LIMITS];
+	uint64_t grace_ms;
+	/* Descriptor numbers passed to the command, sorted, unique. */
+	int *pass_fds;
+	size_t n_pass_fds;
+	struct rf_effective mechanisms[RF_MECHANISMS];
+	struct rf_effective promises[RF_PROMISES];
+	/* Bit per promise that is not held and that the policy waived. */
+	uint32_t waived;
+	/* Bit per promise that the policy says must be held. */
+	uint32_t required;
+	/* AF_UNIX could only be closed altogether, though the posture would leave it open. */
+	bool is_unix_closed_coarsely;
+	/* One line each, for standard error. */
+	struct rf_strv warnings;
+	/* Too many binds for bubblewrap's argument limit: the view of the workspace is staged. */
+	bool is_staged;
+};
+
+/* What the caller's process gives besides the policy. All borrowed. */
+struct rf_request {
+	const struct rf_policy *policy;
+	/* Working directory of the caller, as the kernel says it. */
+	const char *cwd;
+	/* NULL-terminated. */
+	const char *const *argv;
+	const char *const *environment;
+	const int *pass_fds;
+	size_t n_pass_fds;
+};
+
+/*
+ * 0: *ret_plan is whole. RF_REFUSED: diag says what and why, nothing was done. -errno otherwise.
+ * The plan owns everything in it; rf_plan_free takes NULL and half-built ones and returns NULL.
+ */
+int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
+	struct rf_plan **ret_plan, struct rf_diag *diag);
+struct rf_plan *rf_plan_free(struct rf_plan *plan);
+
+/*
+ * The one effect that a plan asks for on the host: makes the directories of plan->create below
+ * workspace_fd, link-free and with the identity of the caller of this function (owned by plan->uid
+ * where the run changes the user), and opens them as sources of their view steps. When a later step
+ * of the start-up fails, rf_plan_unmake_directories removes those that this call made and that are
+ * still empty; once the command ran they stay. 0, RF_REFUSED or -errno (what was made is unmade).
+ */
+int rf_plan_make_directories(struct rf_plan *plan, struct rf_strv *ret_made, struct rf_diag *diag);
+void rf_plan_unmake_directories(const struct rf_plan *plan, const struct rf_strv *made);
+
+static inline void rf_plan_free_p(struct rf_plan **plan)
+{
+	rf_plan_free(*plan);
+}
+#define rf_autoplan rf_cleanup(rf_plan_free_p)
+
+/*
+ * The whole plan as JSON, deterministic; bwrap_arguments (NULL-terminated) is what
+ * enforce/bubblewrap makes of it. New reference.
+ */
+json_t *rf_plan_to_json(const struct rf_plan *plan, const char *const *bwrap_arguments);
+
+/* The `enforcement` object of a result. New reference. */
+json_t *rf_plan_enforcement_to_json(const struct rf_plan *plan, const struct rf_facts *facts);

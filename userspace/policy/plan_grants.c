@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/*
+ * What the policy names, looked up. Whatever a name turns out to be, a grant errs towards nothing
+ * and a denial towards refusing the run: a name that cannot be judged is never taken for harmless.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "policy/planner.h"
+
+int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags)
+{
+	struct rf_node like = {
+		.dev = found->dev,
+		.ino = found->ino,
+		.is_directory = S_ISDIR(found->mode),
+	};
+
+	return rf_rule_tree_add(&planner->tree, found->path, flags, &like);
+}
+
+int rf_planner_add_links(struct rf_planner *planner, const struct rf_found *found, uint32_t flags)
+{
+	for (size_t i = 0; i + 1 < found->links.count; i += 2) {
+		struct rf_node like = {.data = found->links.items[i + 1]};
+		int r;
+
+		/* Those are the kernel's, and there anyway. */
+		if (rf_path_is_within(found->links.items[i], "/proc"))
+			continue;
+		r = rf_rule_tree_add(&planner->tree, found->links.items[i], flags, &like);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/*
+ * The name below the workspace that text stands for: relative, or absolute under either spelling
+ * of the root. *ret_name is NULL when text leaves the workspace by name. Folding ".." is done only
+ * to see whether it leaves; the name itself stays as it is, for the kernel's own resolution.
+ */
+static int name_below(const struct rf_planner *planner, const char *text, char **ret_name)
+{
+	const struct rf_plan *plan = planner->plan;
+	char *folded rf_autofree = rf_path_normalise(text);
+	char *joined rf_autofree = NULL;
+	const char *below;
+
+	*ret_name = NULL;
+	if (!folded)
+		return -ENOMEM;
+	if (folded[0] != '/') {
+		if (strcmp(folded, "..") == 0 || strncmp(folded, "../", 3) == 0)
+			return 0;
+		*ret_name = strdup(text);
+		return *ret_name ? 0 : -ENOMEM;
+	}
+	below = rf_path_below(folded, plan->workspace);
+	if (!below)
+		below = rf_path_below(folded, plan->workspace_alias);
+	if (!below)
+		return 0;
+	/* An absolute name with ".." is resolved from the root; its end is judged, not its way. */
+	*ret_name = rf_has_parent_steps(text) ? strdup(text) : strdup(*below ? below : ".");
+	return *ret_name ? 0 : -ENOMEM;
+}
+
+static bool is_in_workspace(const struct rf_planner *planner, const char *path)
+{
+	return rf_path_is_within(path, planner->plan->workspace);
+}
+
+/* Places that a bind from the host cannot or must not fill. */
+static bool is_made_by_us(const struct rf_planner *planner, const char *path)
+{
+	static const char *const made[] = {"/tmp", "/var/tmp", "/run", "/dev/shm", NULL};
+
+	if (is_in_workspace(planner, path))
+		return false;
+	for (size_t i = 0; made[i]; i++) {
+		if (strcmp(path, made[i]) == 0)
+			return true;
+	}
+	return rf_path_is_within(path, "/proc") ||
+	       (rf_path_is_within(path, "/dev") && !rf_path_is_within(path, "/dev/shm"));
+}
+
+static const char *why_not(const struct rf_found *found)
+{
+	if (found->kind == RF_FOUND_CLOSED)
+		return strerror(found->error);
+	return found->links.count > 0 ? "it is a symbolic link to nothing" : "it does not exist";
+}
+
+/* ---- Reads ----------------------------------------------------------------------------------- */
+
+/* A link out of the workspace: where it ends is granted too, within reason. */
+static int add_read_target(
+	struct rf_planner *planner, const char *text, const struct rf_found *found)
+{
+	if (planner->plan->is_strict)
+		return rf_planner_warn(planner,
+			"read %s leads to %s, outside the workspace; strict does not grant that",
+			text, found->path);
+	if (rf_path_is_within(planner->plan->workspace, found->path) ||
+		is_made_by_us(planner, found->path))
+		return rf_planner_warn(planner,
+			"read %s leads to %s and is dropped; name it with --external-read if it is "
+			"meant",
+			text, found->path);
+	return rf_planner_add(planner, found, RF_NODE_READ);
+}
+
+static int add_read(struct rf_planner *planner, const char *text)
+{
+	struct rf_found found rf_autofound = {0};
+	char *name rf_autofree = NULL;
+	int r = name_below(planner, text, &name);
+
+	if (r < 0)
+		return r;
+	if (!name)
+		return rf_planner_warn(
+			planner, "read %s leaves the workspace and is dropped", text);
+	r = rf_resolve(&planner->origin, name, &found);
+	if (r < 0)
+		return r;
+	if (found.kind != RF_FOUND_EXISTING)
+		return rf_planner_warn(
+			planner, "read %s is dropped: %s", text, why_not(&found));
+	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	if (r < 0)
+		return r;
+	if (!is_in_workspace(planner, found.path))
+		return add_read_target(planner, text, &found);
+	return rf_planner_add(planner, &found, RF_NODE_READ);
+}
+
+static int add_external_read(struct rf_planner *planner, const char *text)
+{
+	struct rf_found found rf_autofound = {0};
+	int r;
+
+	if (text[0] != '/') {
+		rf_diag_refuse(planner->diag, "external-read-relative",
+			"external read %.500s is not absolute", text);
+		rf_diag_path(planner->diag, text);
+		return RF_REFUSED;
+	}
+	r = rf_resolve(&planner->root, text, &found);
+	if (r < 0)
+		return r;
+	if (found.kind != RF_FOUND_EXISTING)
+		return rf_planner_warn(
+			planner, "external read %s is dropped: %s", text, why_not(&found));
+	if (is_in_workspace(planner, found.path))
+		return rf_planner_warn(planner,
+			"external read %s is dropped: it lies in the workspace", text);
+	if (is_made_by_us(planner, found.path))
+		return rf_planner_warn(planner,
+			"external read %s is dropped: the sandbox has its own %s", text, found.path);
+	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_EXTERNAL);
+}
+
+static int add_device(struct rf_planner *planner, const char *text)
+{
+	struct rf_node like = {.perms = RF_ACCESS_TERMINAL};
+	struct rf_found found rf_autofound = {0};
+	int r = rf_resolve(&planner->root, text, &found);
+
+	if (r < 0)
+		return r;
+	if (found.kind != RF_FOUND_EXISTING || text[0] != '/' ||
+		!(S_ISCHR(found.mode) || S_ISBLK(found.mode) || S_ISDIR(found.mode))) {
+		rf_diag_refuse(planner->diag, "device-unusable", "device %.500s: %s", text,
+			found.kind == RF_FOUND_EXISTING ? "it is no device" : why_not(&found));
+		rf_diag_path(planner->diag, text);
+		return RF_REFUSED;
+	}
+	like.dev = found.dev;
+	like.ino = found.ino;
+	like.is_directory = S_ISDIR(found.mode);
+	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	return r < 0 ? r : rf_rule_tree_add(&planner->tree, found.path, RF_NODE_DEVICE, &like);
+}
+
+/* ---- Writes ---------------------------------------------------------------------------------- */
+
+static int refuse_write(struct rf_planner *planner, const char *code, const char *text,
+	const char *why, const char *component)
+{
+	rf_diag_refuse(planner->diag, code, "write %.400s: %s%s%.400s", text, why,
+		component ? " " : "", component ? component : "");
+	rf_diag_path(planner->diag, text);
+	return RF_REFUSED;
+}
+
+/* What stands in the way of a missing directory is a file. */
+static int check_missing(
+	struct rf_planner *planner, const char *text, const struct rf_found *found)
+{
+	size_t end = found->existing_length + 1;
+	char *first rf_autofree = NULL;
+	struct stat st;
+
+	end += strcspn(found->path + end, "/");
+	first = strndup(found->path, end);
+	if (!first)
+		return -ENOMEM;
+	if (lstat(first, &st) < 0)
+		return 0;
+	return refuse_write(
+		planner, "write-unresolvable", text, "a component is no directory:", first);
+}
+
+/* Looks a write up; *ret_found is existing or missing, inside, and no link was met. */
+static int find_write(struct rf_planner *planner, const char *text, struct rf_found *ret_found)
+{
+	char *name rf_autofree = NULL;
+	int r = name_below(planner, text, &name);
+
+	if (r < 0)
+		return r;
+	if (!name)
+		return refuse_write(
+			planner, "write-outside", text, "it leaves the workspace", NULL);
+	r = rf_resolve(&planner->origin, name, ret_found);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ret_found->links.count; i += 2) {
+		if (is_in_workspace(planner, ret_found->links.items[i]))
+			return refuse_write(planner, "write-through-symlink", text,
+				"a component is a symbolic link:", ret_found->links.items[i]);
+	}
+	if (ret_found->kind == RF_FOUND_CLOSED)
+		return refuse_write(planner, "write-unresolvable", text,
+			strerror(ret_found->error), NULL);
+	if (!is_in_workspace(planner, ret_found->path))
+		return refuse_write(planner, "write-outside", text,
+			"it leaves the workspace, to", ret_found->path);
+	if (ret_found->kind == RF_FOUND_EXISTING)
+		return 0;
+	if (rf_has_parent_steps(name))
+		return refuse_write(planner, "write-unresolvable", text,
+			"a path with \"..\" must exist", NULL);
+	return check_missing(planner, text, ret_found);
+}
+
+/* The directory that holds what was found, itself looked up. */
+static int find_parent(struct rf_planner *planner, const char *text, struct rf_found *found)
+{
+	char *parent rf_autofree = rf_path_parent(found->path);
+
+	if (!parent)
+		return -ENOMEM;
+	if (!is_in_workspace(planner, parent))
+		return refuse_write(
+			planner, "write-outside", text, "its directory is outside", parent);
+	rf_found_clear(found);
+	return find_write(planner, parent, found);
+}
+
+static int add_write(struct rf_planner *planner, const char *text)
+{
+	struct rf_found found rf_autofound = {0};
+	int r = find_write(planner, text, &found);
+
+	if (r == 0 && found.kind == RF_FOUND_EXISTING && !S_ISDIR(found.mode))
+		r = find_parent(planner, text, &found);
+	if (r)
+		return r;
+	if (found.kind == RF_FOUND_EXISTING)
+		return rf_planner_add(planner, &found, RF_NODE_WRITE);
+	found.mode = S_IFDIR;
+	return rf_planner_add(planner, &found, RF_NODE_WRITE | RF_NODE_CREATE);
+}
+
+/* Where mounts and Landlock hold it, saving by temporary file and rename needs the directory. */
+static int add_write_file(struct rf_planner *planner, const char *text)
+{
+	struct rf_found found rf_autofound = {0};
+	int r = find_write(planner, text, &found);
+
+	if (r)
+		return r;
+	if (found.kind == RF_FOUND_EXISTING && S_ISDIR(found.mode))
+		return refuse_write(planner, "write-file-directory", text,
+			"it is a directory; name it as a write", NULL);
+	r = find_parent(planner, text, &found);
+	if (r)
+		return r;
+	if (found.kind == RF_FOUND_EXISTING)
+		return rf_planner_add(planner, &found, RF_NODE_WRITE);
+	found.mode = S_IFDIR;
+	return rf_planner_add(planner, &found, RF_NODE_WRITE | RF_NODE_CREATE);
+}
+
+/* ---- Protected and denied -------------------------------------------------------------------- */
+
+static int add_narrowing(struct rf_planner *planner, const char *text, uint32_t flag)
+{
+	const char *word = flag == RF_NODE_DENY ? "deny" : "protect";
+	struct rf_found found rf_autofound = {0};
+	char *name rf_autofree = NULL;
+	int r = name_below(planner, text, &name);
+
+	if (r < 0)
+		return r;
+	/* Out of the workspace it still narrows what else was granted. */
+	r = rf_resolve(&planner->origin, name ? name : text, &found);
+	if (r < 0)
+		return r;
+	if (found.kind == RF_FOUND_CLOSED) {
+		rf_diag_refuse(planner->diag, "deny-unresolvable",
+			"%s %.500s cannot be judged: %s", word, text, strerror(found.error));
+		rf_diag_path(planner->diag, text);
+		return RF_REFUSED;
+	}
+	r = rf_planner_add_links(planner, &found, RF_NODE_NAME);
+	if (r < 0)
+		return r;
+	if (found.kind == RF_FOUND_EXISTING)
+		return rf_planner_add(planner, &found, flag);
+	/* A link to nothing: there is nothing to read, and its name was noted. */
+	if (found.links.count > 0)
+		return 0;
+	return rf_planner_add(planner, &found, flag | RF_NODE_MISSING);
+}
+
+static int add_denial(struct rf_planner *planner, const char *text)
+{
+	return add_narrowing(planner, text, RF_NODE_DENY);
+}
+
+static int add_protection(struct rf_planner *planner, const char *text)
+{
+	return add_narrowing(planner, text, RF_NODE_PROTECT);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int for_each(struct rf_planner *planner, const struct rf_strv *list,
+	int (*add)(struct rf_planner *, const char *))
+{
+	for (size_t i = 0; i < list->count; i++) {
+		int r = add(planner, list->items[i]);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* The workspace itself, as the mode has it. */
+static int add_workspace(struct rf_planner *planner)
+{
+	struct rf_plan *plan = planner->plan;
+	struct rf_found found rf_autofound = {0};
+	uint32_t flags = RF_NODE_WORKSPACE;
+	int r = rf_resolve(&planner->origin, ".", &found);
+
+	if (r < 0)
+		return r;
+	if (plan->mode == RF_MODE_WORKSPACE_WRITE)
+		flags |= RF_NODE_WRITE;
+	else if (planner->policy->read.count == 0)
+		flags |= RF_NODE_READ;
+	return rf_planner_add(planner, &found, flags);
+}
+
+/* The caller's spelling of the root, when it goes through links, is there too. */
+static int add_alias(struct rf_planner *planner)
+{
+	struct rf_found found rf_autofound = {0};
+	int r;
+
+	if (strcmp(planner->plan->workspace, planner->plan->workspace_alias) == 0)
+		return 0;
+	r = rf_resolve(&planner->root, planner->plan->workspace_alias, &found);
+	return r < 0 ? r : rf_planner_add_links(planner, &found, RF_NODE_LINK);
+}
+
+int rf_planner_grants(struct rf_planner *planner)
+{
+	const struct rf_policy *policy = planner->policy;
+	int r = add_workspace(planner);
+
+	if (r == 0)
+		r = add_alias(planner);
+	if (r == 0)
+		r = for_each(planner, &policy->external_read, add_external_read);
+	if (r == 0)
+		r = for_each(planner, &policy->read, add_read);
+	if (r == 0)
+		r = for_each(planner, &policy->write, add_write);
+	if (r == 0)
+		r = for_each(planner, &policy->write_files, add_write_file);
+	if (r == 0)
+		r = for_each(planner, &policy->protect, add_protection);
+	if (r == 0)
+		r = for_each(planner, &policy->deny, add_denial);
+	if (r == 0)
+		r = for_each(planner, &policy->device, add_device);
+	return r;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the parts of the planner share. Private to userspace/policy. */
+
+#include "policy/plan.h"
+#include "policy/resolve.h"
+#include "policy/tree.h"
+
+struct rf_planner {
+	const struct rf_request *request;
+	const struct rf_policy *policy;
+	const struct rf_facts *facts;
+	struct rf_diag *diag;
+	struct rf_plan *plan;
+	struct rf_rule_tree tree;
+	struct rf_sweep sweep;
+	/* The workspace, and the root of the host. */
+	struct rf_origin origin;
+	struct rf_origin root;
+	int root_fd;
+	/* Private directories inside: "/tmp", "/tmp/.home". Borrowed constants. */
+	const char *temporary;
+	const char *home;
+	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
+	char user_name[256];
+};
+
+/* Each: 0, RF_REFUSED (diag is filled) or -errno. */
+int rf_planner_workspace(struct rf_planner *planner);
+int rf_planner_directory(struct rf_planner *planner);
+int rf_planner_identity(struct rf_planner *planner);
+int rf_planner_environment(struct rf_planner *planner);
+/* Names of the policy and of the host become nodes of the tree. */
+int rf_planner_grants(struct rf_planner *planner);
+int rf_planner_runtime(struct rf_planner *planner);
+int rf_planner_program(struct rf_planner *planner);
+/* See plan_runtime.c. */
+int rf_planner_shim(struct rf_planner *planner, const char *path);
+/* The tree becomes the view; its sources are opened. */
+int rf_planner_view(struct rf_planner *planner);
+int rf_planner_promises(struct rf_planner *planner);
+
+/* "NAME=VALUE" of an environment, or NULL. Borrowed. */
+const char *rf_planner_variable(const struct rf_strv *environment, const char *name);
+
+/* One warning line about a name; beyond fifty they are not shown. 0 or -ENOMEM. */
+int rf_planner_warn(struct rf_planner *planner, const char *format, ...) rf_printf(2, 3);
+
+/* A node for what was found. */
+int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags);
+/* Each link met on the way becomes a node with these flags. */
+int rf_planner_add_links(
+	struct rf_planner *planner, const struct rf_found *found, uint32_t flags);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * Rules on paths, all of them in one tree, and what they come to. Private to userspace/policy.
+ *
+ * Invariants (named again in tests/unit/policy/tree.c):
+ *   T1  the result does not depend on the order in which rules were added;
+ *   T2  reads and writes only add, protect and deny only narrow;
+ *   T3  at one path deny wins over protect, protect over write, write over read;
+ *   T4  a rule below another is deeper and wins;
+ *   T5  a rule that changes nothing makes no step;
+ *   T6  each directory between a write and a narrowed path below it is pinned by a bind onto itself;
+ *   T7  cost is that of one sort, whatever the tree on disk holds.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "policy/plan.h"
+
+enum rf_node_flag {
+	RF_NODE_READ = 1 << 0,
+	RF_NODE_WRITE = 1 << 1,
+	RF_NODE_PROTECT = 1 << 2,
+	RF_NODE_DENY = 1 << 3,
+	/* A credential: as DENY, but a grant by external read of the very path opens it. */
+	RF_NODE_CREDENTIAL = 1 << 4,
+	RF_NODE_EXTERNAL = 1 << 5,
+	RF_NODE_RUNTIME = 1 << 6,
+	RF_NODE_WORKSPACE = 1 << 7,
+	/* Made by us: an empty writable tmpfs, /proc, /dev, a file with data, a device, a link. */
+	RF_NODE_PRIVATE = 1 << 8,
+	RF_NODE_PROC = 1 << 9,
+	RF_NODE_DEV = 1 << 10,
+	RF_NODE_DATA = 1 << 11,
+	RF_NODE_DEVICE = 1 << 12,
+	RF_NODE_LINK = 1 << 13,
+	/* Must exist inside, even as an empty directory. */
+	RF_NODE_PRESENT = 1 << 14,
+	/* A narrowed name that does not exist: nothing to mount over. */
+	RF_NODE_MISSING = 1 << 15,
+	/* The name of a narrowed symbolic link: its target is what is narrowed. */
+	RF_NODE_NAME = 1 << 16,
+	/* A write that is to be made first. */
+	RF_NODE_CREATE = 1 << 17,
+};
+
+struct rf_node {
+	char *path;
+	uint32_t flags;
+	uint64_t dev;
+	uint64_t ino;
+	bool is_directory;
+	/* Text of DATA, target of LINK. */
+	char *data;
+	/* Mode of PRIVATE; enum rf_access of DEVICE. */
+	unsigned int perms;
+};
+
+/* What can be done at a place inside. */
+enum rf_reach { RF_REACH_NONE, RF_REACH_READ, RF_REACH_WRITE, RF_REACH_DENIED };
+
+struct rf_rule_tree {
+	struct rf_node *nodes;
+	size_t count;
+	size_t room;
+	bool is_sorted;
+};
+
+/* Of the sweep, besides the plan's view and rules. */
+struct rf_sweep {
+	/* First missing narrowed name that the command could make; NULL: none. Borrowed. */
+	const char *unheld;
+	/* A missing name in a place that only others can write to. Borrowed. */
+	const char *unwatched;
+	/* Name of a narrowed link that the command could replace. Borrowed. */
+	const char *replaceable;
+	/* Protected path outside every write; warnings name each. */
+	struct rf_strv idle;
+	/* The working directory, when it lies in a closed place. Borrowed. */
+	const char *closed_directory;
+	bool has_narrowing;
+	size_t n_binds;
+};
+
+/* Takes nothing; path, data are copied. dev and ino 0 for what has no source. 0 or -ENOMEM. */
+int rf_rule_tree_add(struct rf_rule_tree *tree, const char *path, uint32_t flags, const struct rf_node *like);
+void rf_rule_tree_clear(struct rf_rule_tree *tree);
+#define rf_autotree rf_cleanup(rf_rule_tree_clear)
+
+/* Sorts and merges; then writes plan->view and plan->rules. 0 or -errno. */
+int rf_rule_tree_sweep(struct rf_rule_tree *tree, struct rf_plan *plan, struct rf_sweep *ret_sweep);
+
+/* What the rules come to at a canonical path. Sorts when needed. */
+enum rf_reach rf_rule_tree_reach(struct rf_rule_tree *tree, const char *path);
+
+/* Will a link of ours stand at this path, unless the host's own things show there? */
+bool rf_rule_tree_has_link(struct rf_rule_tree *tree, const char *path);
+
+void rf_sweep_clear(struct rf_sweep *sweep);
+#define rf_autosweep rf_cleanup(rf_sweep_clear)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "service/service.h"
+
+#define BACKLOG 64
+#define PEERS_MAX 256U
+
+static unsigned int count_peers(const struct rf_service *service)
+{
+	unsigned int n = 0;
+
+	for (const struct rf_peer *at = service->peers; at; at = at->next)
+		n++;
+	return n;
+}
+
+static int on_connection(
+	sd_event_source *source rf_unused, int fd, uint32_t revents rf_unused, void *userdata)
+{
+	struct rf_service *service = userdata;
+	int socket = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct rf_peer *peer;
+
+	if (socket < 0)
+		return 0;
+	if (count_peers(service) >= PEERS_MAX) {
+		rf_close(socket);
+		return 0;
+	}
+	(void)rf_peer_new(service, socket, &peer);
+	return 0;
+}
+
+static int bind_socket(int fd, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	mode_t mask;
+	int r;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	mask = umask(0177);
+	r = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(mask);
+	if (r == 0 && listen(fd, BACKLOG) < 0)
+		r = -errno;
+	return r;
+}
+
+int rf_service_listen(struct rf_service *service)
+{
+	char *directory rf_autofree = NULL;
+	int r;
+
+	if (service->listen_fd >= 0)
+		return 0;
+	if (asprintf(&directory, "%s/" RF_PRIVATE_SOCKETS, service->controller->runtime) < 0) {
+		directory = NULL;
+		return -ENOMEM;
+	}
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	if (asprintf(&service->listen_path, "%s/%d.sock", directory, (int)getpid()) < 0) {
+		service->listen_path = NULL;
+		return -ENOMEM;
+	}
+	/* Left by a dead controller that had this pid. */
+	(void)unlink(service->listen_path);
+	service->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (service->listen_fd < 0)
+		return -errno;
+	r = bind_socket(service->listen_fd, service->listen_path);
+	if (r < 0)
+		return r;
+	r = sd_event_add_io(service->event, &service->listen_source, service->listen_fd, EPOLLIN,
+		on_connection, service);
+	return r < 0 ? r : 0;
+}
+
+void rf_service_unlisten(struct rf_service *service)
+{
+	service->listen_source = sd_event_source_disable_unref(service->listen_source);
+	service->listen_fd = rf_close(service->listen_fd);
+	if (service->listen_path)
+		(void)unlink(service->listen_path);
+	free(service->listen_path);
+	service->listen_path = NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/*
+ * io.ringfence, in names. The interface description (varlink) is
+ *userspace/wire/io.ringfence.varlink.
+ *
+ * Run (more): parameters
+ *	{ "policy": object as in a policy file,
+ *	  "argv": [text…], "environment": ["NAME=VALUE"…], "cwd": text,
+ *	  "stdio": [i, j, k],                 indices into the message's descriptors
+ *	  "pass": [{"index": i, "number": n}…],
+ *	  "umask": int, "ignored_signals": text (decimal, bit n-1), "nofile": [soft, hard],
+ *	  "watch": bool                       events wanted }
+ * replies, each with "continues" but the last:
+ *	{ "warning": text } | { "started": {"id": text} } | { "event": object } | { "notice": text }
+ *	{ "result": object }                the last one
+ * A refusal is the error io.ringfence.Refused { "refusal": object, "result": object }.
+ *
+ * Plan: as Run without descriptors -> { "plan": object, "warnings": [text…] }
+ * Doctor: {} -> { "doctor": object }
+ * List: {} -> { "sandboxes": [{"id","argv","started","uid","state","pid"}…] }
+ * Kill: { "id", "grace_ms"? } -> { "result": object }; Freeze, Thaw: { "id" } -> {}
+ * Signal: { "id", "signal": int, "group": bool } -> {}   the owner's client alone
+ * Sweep: {} -> { "counts": {reason: n…} }
+ */
+
+#define RF_INTERFACE "io.ringfence"
+#define RF_METHOD_RUN RF_INTERFACE ".Run"
+#define RF_METHOD_PLAN RF_INTERFACE ".Plan"
+#define RF_METHOD_LIST RF_INTERFACE ".List"
+#define RF_METHOD_KILL RF_INTERFACE ".Kill"
+#define RF_METHOD_FREEZE RF_INTERFACE ".Freeze"
+#define RF_METHOD_THAW RF_INTERFACE ".Thaw"
+#define RF_METHOD_SIGNAL RF_INTERFACE ".Signal"
+#define RF_METHOD_DOCTOR RF_INTERFACE ".Doctor"
+#define RF_METHOD_SWEEP RF_INTERFACE ".Sweep"
+
+#define RF_ERROR_REFUSED RF_INTERFACE ".Refused"
+#define RF_ERROR_NOT_FOUND RF_INTERFACE ".NotFound"
+#define RF_ERROR_NOT_PERMITTED RF_INTERFACE ".NotPermitted"
+#define RF_ERROR_LIMIT RF_INTERFACE ".Limit"
+#define RF_ERROR_BUSY RF_INTERFACE ".Busy"
+#define RF_ERROR_INVALID_PARAMETER "org.varlink.service.InvalidParameter"
+#define RF_ERROR_METHOD_NOT_FOUND "org.varlink.service.MethodNotFound"
+
+/* Below the runtime directory: sockets of private controllers, NAME.sock, mode 0600. */
+#define RF_PRIVATE_SOCKETS "private"
