@@ -224,4 +224,4 @@ clean:
 	rm -rf out/userspace out/bpf out/tests out/san out/man out/ringfence out/ringfenced \
 		out/ringfence-launch
 
--include $(shell find out -name '*.d' 2>/dev/null)
+-include $(shell find out/userspace out/tests out/san -type f -name '*.d' 2>/dev/null)

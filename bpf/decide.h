@@ -79,8 +79,8 @@ static inline __attribute__((always_inline)) int rf_is_plain_inet(
 }
 
 /* socket(2): family, type (flags masked off here) and protocol, as the caller gave them. */
-static inline __attribute__((always_inline)) int rf_decide_socket(const struct rf_entry *sandbox,
-	__u32 family, __u32 type, __u32 protocol, int is_socketpair)
+static inline __attribute__((always_inline)) int rf_decide_socket(
+	const struct rf_entry *sandbox, __u32 family, __u32 type, __u32 protocol, int is_socketpair)
 {
 	type &= RF_SOCK_TYPE_MASK;
 	if (sandbox->state != RF_ENTRY_ARMED || sandbox->posture == RF_SOCKETS_ALL)

@@ -75,7 +75,13 @@ struct rf_keeper_spec {
 	 * then n_stage_steps of struct rf_stage_step each followed by source and destination. */
 };
 
-/* One bind below the stage directory, made by the first process in its own mount namespace. */
+/* Every destination of a stage is this or below it: it becomes the tree that is attached. */
+#define RF_STAGE_TOP "top"
+
+/*
+ * One bind below the stage directory, made by the first process in its own mount namespace. An
+ * empty source makes a directory and binds nothing.
+ */
 struct rf_stage_step {
 	uint64_t source_dev;
 	uint64_t source_ino;

@@ -27,7 +27,7 @@ static void add_escaped(struct rf_buf *line, const char *text)
 	}
 }
 
-static void say(const char *format, va_list args)
+rf_printf(1, 0) static void say(const char *format, va_list args)
 {
 	struct rf_buf line rf_autobuf = {0};
 	char *text rf_autofree = NULL;

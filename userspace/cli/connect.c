@@ -88,20 +88,19 @@ static int open_controller(char **ret_path, struct rf_diag *diag)
 	int r = rf_place_program("ringfenced", &path);
 
 	if (r < 0) {
-		rf_diag_refuse(
-			diag, "controller-missing", "cannot find ringfenced: %s", strerror(-r));
+		rf_diag_refuse(diag, "helper-missing", "cannot find ringfenced: %s", strerror(-r));
 		rf_diag_hint(diag, "it belongs beside ringfence or into " RF_LIBEXECDIR);
 		return -1;
 	}
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		rf_diag_refuse(
-			diag, "controller-missing", "cannot open %s: %s", path, strerror(errno));
+		rf_diag_refuse(diag, "helper-missing", "cannot open %s: %s", path, strerror(errno));
 		return -1;
 	}
-	if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid())) {
-		rf_diag_refuse(diag, "controller-untrusted",
-			"%s is not a regular file of root's or yours", path);
+	if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != geteuid()) ||
+		(st.st_mode & 022)) {
+		rf_diag_refuse(diag, "untrusted-helper",
+			"%s is not a regular file that only root or you can change", path);
 		rf_diag_path(diag, path);
 		return -1;
 	}

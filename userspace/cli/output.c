@@ -20,6 +20,8 @@ static int refuse_file(const char *target, const char *option, int error, struct
 		error == ELOOP ? "it is a symbolic link" : strerror(error));
 
 	rf_diag_path(diag, target);
+	if (error == ELOOP)
+		rf_diag_hint(diag, "fd:N takes an open descriptor");
 	return r;
 }
 
@@ -88,8 +90,7 @@ void rf_line_writer_write(struct rf_line_writer *writer)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n < 0) {
-		writer->error = errno;
-		rf_line_writer_clear(writer);
+		rf_line_writer_give_up(writer, errno);
 		return;
 	}
 	writer->written += (size_t)n;
@@ -97,6 +98,12 @@ void rf_line_writer_write(struct rf_line_writer *writer)
 		writer->waiting.size = 0;
 		writer->written = 0;
 	}
+}
+
+void rf_line_writer_give_up(struct rf_line_writer *writer, int error)
+{
+	writer->error = error;
+	rf_line_writer_clear(writer);
 }
 
 void rf_line_writer_clear(struct rf_line_writer *writer)

@@ -34,4 +34,6 @@ bool rf_line_writer_is_waiting(const struct rf_line_writer *writer);
 bool rf_line_writer_is_full(const struct rf_line_writer *writer);
 /* One piece, once poll() says POLLOUT. A failure empties the writer and stays in error. */
 void rf_line_writer_write(struct rf_line_writer *writer);
+/* Drops what waits and what comes. */
+void rf_line_writer_give_up(struct rf_line_writer *writer, int error);
 void rf_line_writer_clear(struct rf_line_writer *writer);

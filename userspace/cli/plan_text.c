@@ -1,13 +1,121 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
+/* A plan in the words that a person asks about. --json has everything. */
+
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/print.h"
+#include "cli/report.h"
+
+static void print_text(const char *label, const char *text)
+{
+	printf("%-12s ", label);
+	rf_print_text(text ? text : "-");
+	putchar('\n');
+}
+
+static void print_access(const json_t *plan, const char *label, const char *access)
+{
+	const json_t *rule;
+	size_t i;
+
+	json_array_foreach (json_object_get(plan, "landlock"), i, rule) {
+		const char *of = rf_json_get_text(rule, "access");
+		const char *path = rf_json_get_text(rule, "path");
+
+		if (of && path && strcmp(of, access) == 0)
+			print_text(label, path);
+	}
+}
+
+/* What the view closes by a mask over it. */
+static void print_closed(const json_t *plan)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach (json_object_get(plan, "view"), i, step) {
+		const char *kind = rf_json_get_text(step, "kind");
+		const char *path = rf_json_get_text(step, "destination");
+
+		if (kind && path && strcmp(kind, "mask") == 0)
+			print_text("closed", path);
+	}
+}
+
+static void print_network(const json_t *network)
+{
+	const char *posture = rf_json_get_text(network, "posture");
+	const json_t *families = json_object_get(network, "families");
+
+	printf("%-12s %s, Unix sockets %s", "network", posture ? posture : "-",
+		rf_json_get_bool(network, "unix", false) ? "open" : "closed");
+	if (json_array_size(families) > 0) {
+		printf(", also ");
+		rf_print_words(families);
+	}
+	putchar('\n');
+}
+
+static void print_limits(const json_t *limits)
+{
+	const char *name;
+	json_t *limit;
+
+	json_object_foreach ((json_t *)limits, name, limit) {
+		const json_t *effective = json_object_get(limit, "effective");
+		char text[RF_QUANTITY_BYTES];
+
+		snprintf(text, sizeof(text), "%s",
+			json_is_string(effective) ? json_string_value(effective) : "-");
+		if (json_is_integer(effective) && strcmp(name, "memory") == 0)
+			rf_size_text((uint64_t)json_integer_value(effective), text);
+		else if (json_is_integer(effective))
+			snprintf(text, sizeof(text), "%lld",
+				(long long)json_integer_value(effective));
+		printf("%-12s %s %s\n", "limit", name, text);
+	}
+}
+
+static void print_promises(const json_t *enforcement)
+{
+	const char *name;
+	json_t *promise;
+
+	json_object_foreach (json_object_get(enforcement, "promises"), name, promise) {
+		const char *state = rf_json_get_text(promise, "state");
+		const char *why = rf_json_get_text(promise, "why");
+
+		printf("%-15s %-9s ", name, state ? state : "-");
+		rf_print_words(json_object_get(promise, "by"));
+		if (why) {
+			printf(" (");
+			rf_print_text(why);
+			putchar(')');
+		}
+		putchar('\n');
+	}
+}
 
 void rf_print_plan(const json_t *plan)
 {
-	const char *mode = rf_json_get_text(plan, "mode");
+	const json_t *enforcement = json_object_get(plan, "enforcement");
 
-	printf("mode %s\n", mode ? mode : "-");
+	printf("%-12s ", "command");
+	rf_print_words(json_object_get(plan, "argv"));
+	putchar('\n');
+	print_text("mode", rf_json_get_text(plan, "mode"));
+	print_text("workspace", rf_json_get_text(plan, "workspace"));
+	print_text("directory", rf_json_get_text(plan, "directory"));
+	print_access(plan, "write", "write");
+	print_access(plan, "read", "read");
+	print_access(plan, "device", "device");
+	print_closed(plan);
+	print_network(json_object_get(plan, "network"));
+	print_limits(json_object_get(plan, "limits"));
+	print_text("enforcement", rf_json_get_text(enforcement, "level"));
+	putchar('\n');
+	print_promises(enforcement);
 }

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/say.h"
+#include "policy/keys.h"
 
 #define DENIALS_SHOWN 5U
 
@@ -69,8 +70,9 @@ static void report_denial(const json_t *denial)
 	uint64_t count = rf_json_get_u64(denial, "count", 1);
 	char times[32] = "";
 
+	/* Of a socket there is a family. */
 	if (!path)
-		path = rf_json_get_text(denial, "address");
+		path = rf_family_name((int)rf_json_get_u64(denial, "family", 0));
 	if (count > 1)
 		snprintf(times, sizeof(times), ", %" PRIu64 " times", count);
 	rf_say("denied: %s%s%s (%s%s%s%s)", op ? op : "access", path ? " " : "", path ? path : "",

@@ -108,7 +108,7 @@ static int check_descriptor(int fd, struct rf_diag *diag)
 	target[n] = '\0';
 	if (strcmp(target, "anon_inode:[io_uring]") != 0)
 		return 0;
-	return rf_diag_refuse(diag, "io-uring-descriptor",
+	return rf_diag_refuse(diag, "ring-descriptor",
 		"descriptor %d is an io_uring instance, which would act with the caller's rights",
 		fd);
 }

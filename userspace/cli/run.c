@@ -85,9 +85,14 @@ static int catch_signals(struct run *run)
 	sigset_t set;
 
 	sigemptyset(&set);
-	/* What was ignored when we started stays so, here and in the command. */
-	for (size_t i = 0; i < RF_ARRAY_SIZE(forwarded); i++)
-		sigaddset(&set, forwarded[i]);
+	/*
+	 * What was ignored when we started stays so, here and in the command. A blocked signal is
+	 * queued even when it is ignored, so it must not be in the set.
+	 */
+	for (size_t i = 0; i < RF_ARRAY_SIZE(forwarded); i++) {
+		if (!(run->origin.ignored_signals & 1ULL << (forwarded[i] - 1)))
+			sigaddset(&set, forwarded[i]);
+	}
 	if (sigprocmask(SIG_BLOCK, &set, &run->original_mask) < 0)
 		return -errno;
 	/* A reader of events who goes away must not end us without a result. */
@@ -137,6 +142,9 @@ static void on_signal(struct run *run, int number, bool is_group)
 	bool aborts =
 		number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
 
+	/* The end must not wait for a reader who takes nothing. */
+	if (aborts && rf_line_writer_is_full(&run->events))
+		rf_line_writer_give_up(&run->events, EAGAIN);
 	if (run->id && !run->abort_signal)
 		forward(run, number, is_group);
 	else if (aborts)

@@ -30,6 +30,7 @@
 #include "enforce/bpf_set.h"
 
 struct rf_bpf {
+	int base_fd; /* borrowed from the host's cgroups, which outlive this */
 	char lock_path[RF_BPF_PIN_PATH_BYTES];
 	struct rf_bpf_pins pins;
 	struct rf_bpf_maps maps;
@@ -136,7 +137,7 @@ static int open_existing(
 	if (r < 0)
 		return r;
 	if (ret_config->base != base_id) {
-		r = rf_bpf_maps_is_used(&bpf->maps, 0, &is_used);
+		r = rf_bpf_maps_is_used(&bpf->maps, bpf->base_fd, 0, &is_used);
 		if (r < 0)
 			return r;
 		if (is_used)
@@ -148,7 +149,7 @@ static int open_existing(
 	return rf_bpf_ring_open(&bpf->maps, RF_RING_DEFAULT_BYTES, &bpf->ring);
 }
 
-static int new_handle(const char *runtime_directory, struct rf_bpf **ret_bpf)
+static int new_handle(const char *runtime_directory, int base_fd, struct rf_bpf **ret_bpf)
 {
 	struct rf_bpf *bpf = calloc(1, sizeof(*bpf));
 	int n;
@@ -157,6 +158,7 @@ static int new_handle(const char *runtime_directory, struct rf_bpf **ret_bpf)
 		return -ENOMEM;
 	rf_bpf_maps_init(&bpf->maps);
 	bpf->ring.fd = -1;
+	bpf->base_fd = base_fd;
 	n = snprintf(bpf->lock_path, sizeof(bpf->lock_path), "%s/bpf.lock", runtime_directory);
 	if (n < 0 || (size_t)n >= sizeof(bpf->lock_path)) {
 		free(bpf);
@@ -182,6 +184,17 @@ static void free_handle_p(struct rf_bpf **bpf)
 	*bpf = free_handle(*bpf);
 }
 
+static int refuse_set(int error, struct rf_diag *diag)
+{
+	if (rf_diag_is_set(diag))
+		return error;
+	rf_diag_refuse(diag, "bpf-set", "the host's set of BPF programs cannot be used: %s",
+		strerrorname_np(-error) ? strerrorname_np(-error) : "unknown error");
+	rf_diag_hint(diag, "`ringfence doctor` shows more; `ringfence sweep` removes leftovers");
+	rf_diag_mechanism(diag, "bpf-lsm", "the pinned set");
+	return error;
+}
+
 /* A mount that was made for a set which then could not be had. */
 static void remove_unused(const struct rf_bpf_pins *pins)
 {
@@ -203,7 +216,7 @@ int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
 		*ret_bpf = NULL;
 		return 0;
 	}
-	r = new_handle(runtime_directory, &bpf);
+	r = new_handle(runtime_directory, base_fd, &bpf);
 	if (r < 0)
 		return r;
 	lock = lock_host(bpf->lock_path);
@@ -222,8 +235,14 @@ int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
 		remove_unused(&bpf->pins);
 	if (r == 0)
 		r = open_reader(bpf);
+	if (r == -EPERM || r == -EACCES) {
+		/* Root of a container: the capability counts here, not there. */
+		fill_off(RF_BPF_STEP_CAPABILITY, 0, ret_facts);
+		*ret_bpf = NULL;
+		return 0;
+	}
 	if (r < 0)
-		return r;
+		return refuse_set(r, diag);
 	fill_facts(&config, ret_facts);
 	*ret_bpf = r == RF_BPF_NOTHING ? NULL : RF_TAKE(bpf);
 	return 0;
@@ -238,7 +257,9 @@ struct rf_bpf *rf_bpf_release(struct rf_bpf *bpf)
 		return NULL;
 	/* Without the lock the set stays, and the next controller finds it unused. */
 	lock = lock_host(bpf->lock_path);
-	if (lock >= 0 && rf_bpf_maps_is_used(&bpf->maps, bpf->ring.id, &is_used) == 0 && !is_used)
+	if (lock >= 0 && rf_bpf_pins_hold(&bpf->pins, &bpf->maps) &&
+		rf_bpf_maps_is_used(&bpf->maps, bpf->base_fd, bpf->ring.id, &is_used) == 0 &&
+		!is_used)
 		rf_bpf_pins_remove(&bpf->pins);
 	return free_handle(bpf);
 }

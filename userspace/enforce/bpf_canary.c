@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/attr.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 /* Not in the C library's headers of our floor. */
@@ -135,7 +136,7 @@ static int try_process(int program_fd)
 	char *argv[] = {(char[]){RF_CANARY_ARGUMENT}, NULL};
 	char *environment[] = {NULL};
 	int status = -1;
-	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 
 	if (pid < 0)
 		return -errno;
@@ -143,7 +144,7 @@ static int try_process(int program_fd)
 		syscall(SYS_execveat, program_fd, "", argv, environment, AT_EMPTY_PATH);
 		_exit(errno);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
 	return status;
 }
@@ -207,8 +208,9 @@ static int make_leaf(struct rf_canary *canary)
 {
 	struct stat st;
 
-	snprintf(canary->name, sizeof(canary->name), "canary-%d", (int)getpid());
-	if (mkdirat(canary->base_fd, canary->name, 0755) < 0 && errno != EEXIST)
+	snprintf(canary->name, sizeof(canary->name), "canary-%d-%llx", (int)getpid(),
+		(unsigned long long)rf_monotonic_ns());
+	if (mkdirat(canary->base_fd, canary->name, 0755) < 0)
 		return -errno;
 	canary->leaf_fd = openat(
 		canary->base_fd, canary->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -243,13 +245,13 @@ static int prepare(struct rf_canary *canary)
 	return open_program(canary);
 }
 
-/* fork(), but born in the leaf; the C library has no call for it. */
+/* fork(), but born in the leaf, and without a SIGCHLD: who ignores that or listens for it must not
+ * notice. The C library has no call for it. */
 static int spawn(struct rf_canary *canary, const int ask[2], const int said[2])
 {
 	struct clone_args args = {
 		.flags = CLONE_PIDFD | CANARY_CLONE_INTO_CGROUP,
 		.pidfd = (uint64_t)(uintptr_t)&canary->pidfd,
-		.exit_signal = SIGCHLD,
 		.cgroup = (uint64_t)canary->leaf_fd,
 	};
 
@@ -313,7 +315,8 @@ void rf_canary_stop(struct rf_canary *canary)
 		siginfo_t info;
 
 		syscall(SYS_pidfd_send_signal, canary->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)canary->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+		while (waitid(P_PIDFD, (id_t)canary->pidfd, &info, WEXITED | __WALL) < 0 &&
+			errno == EINTR)
 			;
 		canary->pid = -1;
 	}

@@ -11,6 +11,7 @@
  */
 
 #include "enforce/bpf_set.h"
+#include "enforce/cgroup.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>
@@ -145,6 +146,24 @@ int rf_bpf_pins_open(
 	return 0;
 }
 
+static uint32_t map_id(int fd)
+{
+	struct bpf_map_info info = {0};
+	uint32_t size = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
+}
+
+bool rf_bpf_pins_hold(const struct rf_bpf_pins *pins, const struct rf_bpf_maps *maps)
+{
+	char path[RF_BPF_PIN_PATH_BYTES + 64];
+	int fd rf_autoclose = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", pins->directory, rf_bpf_map_name(RF_BPF_MAP_CONFIG));
+	fd = bpf_obj_get(path);
+	return fd >= 0 && map_id(fd) != 0 && map_id(fd) == map_id(maps->fds[RF_BPF_MAP_CONFIG]);
+}
+
 static int by_name_descending(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*b)->d_name, (*a)->d_name);
@@ -230,13 +249,32 @@ static bool is_alive(const struct rf_ring_owner *owner)
 	return start_ticks(owner->pid) == owner->start_ticks;
 }
 
-int rf_bpf_maps_is_used(const struct rf_bpf_maps *maps, uint32_t own_ring, bool *ret_is_used)
+/* Drops the entries of killed controllers whose cgroup is gone; what cannot be told stays. */
+static void drop_gone(const struct rf_bpf_maps *maps, int base_fd)
+{
+	int fd = maps->fds[RF_BPF_MAP_SANDBOXES];
+	uint64_t id, next;
+	int r = bpf_map_get_next_key(fd, NULL, &id);
+
+	while (r == 0) {
+		r = bpf_map_get_next_key(fd, &id, &next);
+		if (rf_cgroup_exists(base_fd, id) == 0) {
+			bpf_map_delete_elem(fd, &id);
+			bpf_map_delete_elem(maps->fds[RF_BPF_MAP_COUNTERS], &id);
+		}
+		id = next;
+	}
+}
+
+int rf_bpf_maps_is_used(
+	const struct rf_bpf_maps *maps, int base_fd, uint32_t own_ring, bool *ret_is_used)
 {
 	int owners = maps->fds[RF_BPF_MAP_RING_OWNERS];
 	struct rf_ring_owner owner;
 	uint32_t ring, *last = NULL;
 	uint64_t sandbox;
 
+	drop_gone(maps, base_fd);
 	if (bpf_map_get_next_key(maps->fds[RF_BPF_MAP_SANDBOXES], NULL, &sandbox) == 0) {
 		*ret_is_used = true;
 		return 0;
@@ -320,16 +358,14 @@ static void *settle(void *userdata)
 
 static int new_ring(const struct rf_bpf_maps *maps, uint32_t bytes, struct rf_bpf_ring *ring)
 {
-	struct bpf_map_info info = {0};
-	uint32_t size = sizeof(info);
 	int r;
 
 	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rf_ring", 0, 0, bytes, NULL);
 	if (ring->fd < 0)
 		return -errno;
-	if (bpf_obj_get_info_by_fd(ring->fd, &info, &size) < 0)
-		return -errno;
-	ring->id = info.id;
+	ring->id = map_id(ring->fd);
+	if (ring->id == 0)
+		return -EIO;
 	r = claim(maps, ring->id);
 	if (r < 0)
 		return r;

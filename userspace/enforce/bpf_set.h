@@ -57,13 +57,16 @@ int rf_bpf_pins_find(const char *runtime_directory, struct rf_bpf_pins *ret_pins
 /* Opens a whole set: 0; -ENOENT when there is none or only a part; or -errno. */
 int rf_bpf_pins_open(
 	const struct rf_bpf_pins *pins, struct rf_bpf_maps *ret_maps, struct rf_config *ret_config);
+/* Are these the maps that are pinned there? A set can have been replaced under its last user. */
+bool rf_bpf_pins_hold(const struct rf_bpf_pins *pins, const struct rf_bpf_maps *maps);
 /* Removes links in reverse, then maps and their directory. Harmless when there is nothing. */
 void rf_bpf_pins_clear(const struct rf_bpf_pins *pins);
 /* The same, and our own mount when no other version uses it. */
 void rf_bpf_pins_remove(const struct rf_bpf_pins *pins);
 
 /* Who lives in the set: sandboxes, and controllers (this one's own ring not counted). */
-int rf_bpf_maps_is_used(const struct rf_bpf_maps *maps, uint32_t own_ring, bool *ret_is_used);
+int rf_bpf_maps_is_used(
+	const struct rf_bpf_maps *maps, int base_fd, uint32_t own_ring, bool *ret_is_used);
 
 /*
  * A ring of records. Putting a new one into the map of rings costs a grace period of the kernel

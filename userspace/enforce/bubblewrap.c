@@ -11,9 +11,6 @@
 #include "base/limits.h"
 #include "base/path.h"
 
-/* Shown in a plan; the real one is in the runtime directory and named by the sandbox's id. */
-#define SHOWN_STAGE "/run/ringfence/stage"
-
 void rf_bubblewrap_clear(struct rf_bubblewrap *bubblewrap)
 {
 	rf_strv_clear(&bubblewrap->arguments);
@@ -24,10 +21,15 @@ void rf_bubblewrap_clear(struct rf_bubblewrap *bubblewrap)
 	*bubblewrap = (struct rf_bubblewrap){0};
 }
 
+/*
+ * The whole workspace of a plan with more binds than bubblewrap takes is a tree that the first
+ * process builds and the launcher attaches (launch/stage.c).
+ */
 bool rf_bubblewrap_is_staged(const struct rf_plan *plan, const struct rf_view_step *step)
 {
-	return plan->is_staged && (step->kind == RF_VIEW_BIND || step->kind == RF_VIEW_BIND_RO) &&
-	       rf_path_is_within(step->destination, plan->workspace);
+	return plan->is_staged && rf_path_is_within(step->destination, plan->workspace) &&
+	       (step->kind == RF_VIEW_BIND || step->kind == RF_VIEW_BIND_RO ||
+		       step->kind == RF_VIEW_MASK || step->kind == RF_VIEW_DIRECTORY);
 }
 
 static int add(struct rf_bubblewrap *b, const char *option, const char *first, const char *second)
@@ -104,25 +106,14 @@ static int add_mask(struct rf_bubblewrap *b, const struct rf_view_step *step)
 	return r < 0 ? r : add(b, "--remount-ro", step->destination, NULL);
 }
 
-static int add_tmpfs(struct rf_bubblewrap *b, const struct rf_plan *plan,
-	const struct rf_view_step *step, const char *stage)
-{
-	int r;
-
-	if (plan->is_staged && strcmp(step->destination, plan->workspace) == 0)
-		return add(b, "--bind", stage, step->destination);
-	r = add_perms(b, step->perms);
-	return r < 0 ? r : add(b, "--tmpfs", step->destination, NULL);
-}
-
-static int add_step(struct rf_bubblewrap *b, const struct rf_plan *plan,
-	const struct rf_view_step *step, const char *stage, bool has_fds)
+static int add_step(struct rf_bubblewrap *b, const struct rf_view_step *step, bool has_fds)
 {
 	int r;
 
 	switch (step->kind) {
 	case RF_VIEW_TMPFS:
-		return add_tmpfs(b, plan, step, stage);
+		r = add_perms(b, step->perms);
+		return r < 0 ? r : add(b, "--tmpfs", step->destination, NULL);
 	case RF_VIEW_DIRECTORY:
 		r = add_perms(b, step->perms);
 		return r < 0 ? r : add(b, "--dir", step->destination, NULL);
@@ -147,6 +138,23 @@ static int add_step(struct rf_bubblewrap *b, const struct rf_plan *plan,
 }
 
 /*
+ * The launcher attaches the staged workspace, for which it needs CAP_SYS_ADMIN. Without privilege
+ * bubblewrap would make one more user namespace for devpts, in which nothing may be attached: as
+ * root of the first one it leaves that to the launcher (RF_SANDBOX_MAP_USER).
+ */
+static int add_stage(struct rf_bubblewrap *b, const struct rf_plan *plan)
+{
+	static const char *const mapped[] = {
+		"--uid", "0", "--gid", "0", "--cap-add", "CAP_SETFCAP", NULL};
+	int r = add(b, "--cap-add", "CAP_SYS_ADMIN", NULL);
+
+	if (r == 0 && plan->has_user_namespace)
+		r = rf_strv_add_all(&b->arguments, mapped);
+	/* Where the tree goes; whatever step the workspace has itself is the stage's. */
+	return r < 0 ? r : add(b, "--tmpfs", plan->workspace, NULL);
+}
+
+/*
  * Namespaces and identity. Capabilities go inside, where the launcher empties the bounding set too
  * and needs CAP_SETPCAP for it; for --user it changes the identity itself.
  */
@@ -167,14 +175,15 @@ static int add_namespaces(struct rf_bubblewrap *b, const struct rf_plan *plan)
 		r = add(b, "--cap-add", "CAP_SETUID", NULL);
 	if (r == 0 && plan->changes_user)
 		r = add(b, "--cap-add", "CAP_SETGID", NULL);
+	if (r == 0 && plan->is_staged)
+		r = add_stage(b, plan);
 	return r;
 }
 
-int rf_bubblewrap_make(const struct rf_plan *plan, const char *stage_directory, bool has_fds,
+int rf_bubblewrap_make(const struct rf_plan *plan, bool has_fds,
 	struct rf_bubblewrap *ret_bubblewrap, struct rf_diag *diag)
 {
 	struct rf_bubblewrap b rf_autobubblewrap = {0};
-	const char *stage = stage_directory ? stage_directory : SHOWN_STAGE;
 	int r;
 
 	b.fds = calloc(plan->n_view + 1, sizeof(*b.fds));
@@ -184,7 +193,7 @@ int rf_bubblewrap_make(const struct rf_plan *plan, const char *stage_directory, 
 	r = add_namespaces(&b, plan);
 	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
 		if (!rf_bubblewrap_is_staged(plan, &plan->view[i]))
-			r = add_step(&b, plan, &plan->view[i], stage, has_fds);
+			r = add_step(&b, &plan->view[i], has_fds);
 	}
 	if (r == 0)
 		r = add(&b, "--chdir", "/", NULL);

@@ -21,10 +21,9 @@ struct rf_bubblewrap {
 };
 
 /*
- * stage_directory: where a staged plan's workspace is built, NULL for the name in a plan that is
- * only shown. has_fds false: the same bytes, but no data file is made. 0, RF_REFUSED, -errno.
+ * has_fds false: the same bytes, but no data file is made. 0, RF_REFUSED, -errno.
  */
-int rf_bubblewrap_make(const struct rf_plan *plan, const char *stage_directory, bool has_fds,
+int rf_bubblewrap_make(const struct rf_plan *plan, bool has_fds,
 	struct rf_bubblewrap *ret_bubblewrap, struct rf_diag *diag);
 void rf_bubblewrap_clear(struct rf_bubblewrap *bubblewrap);
 #define rf_autobubblewrap rf_cleanup(rf_bubblewrap_clear)

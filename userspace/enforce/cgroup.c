@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -23,6 +24,7 @@
 #define SMALL_FILE_BYTES (1024U * 1024)
 #define BASE_NAME "ringfence"
 #define REMOVE_RETRIES 200
+#define BASE_RETRIES 100
 #define DEPTH_MAX 16U
 
 static void set_fact(struct rf_fact *fact, enum rf_state state, const char *why, const char *remedy)
@@ -93,6 +95,24 @@ int rf_cgroup_id(int cgroup_fd, uint64_t *ret_id)
 		return -EPROTO;
 	memcpy(ret_id, h.handle.f_handle, sizeof(*ret_id));
 	return 0;
+}
+
+/* FILEID_KERNFS of include/linux/exportfs.h: what name_to_handle_at says of a cgroup. */
+#define HANDLE_KERNFS 0xfe
+
+int rf_cgroup_exists(int cgroup_fd, uint64_t id)
+{
+	union {
+		struct file_handle handle;
+		char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
+	} h = {.handle.handle_bytes = sizeof(id), .handle.handle_type = HANDLE_KERNFS};
+	int fd rf_autoclose = -1;
+
+	memcpy(h.handle.f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(cgroup_fd, &h.handle, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		return 1;
+	return errno == ESTALE || errno == ENOENT ? 0 : -errno;
 }
 
 static bool has_word(int dirfd, const char *file, const char *word)
@@ -173,13 +193,38 @@ static int open_base(struct rf_cgroup_host *host, int dirfd, const char *name)
 	return r;
 }
 
+/*
+ * The shared base is removed by the controller that finds itself alone with it. Everybody holds a
+ * shared lock on it meanwhile; who got the lock of a directory that was removed in between, starts
+ * again.
+ */
+static int open_shared_base(struct rf_cgroup_host *host, int root_fd)
+{
+	for (int i = 0; i < BASE_RETRIES; i++) {
+		struct stat held;
+		struct stat named;
+		int r;
+
+		if (mkdirat(root_fd, BASE_NAME, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		r = open_base(host, root_fd, BASE_NAME);
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r;
+		if (flock(host->base_fd, LOCK_SH) == 0 && fstat(host->base_fd, &held) == 0 &&
+			fstatat(root_fd, BASE_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+			held.st_ino == named.st_ino)
+			return 0;
+		host->base_fd = rf_close(host->base_fd);
+	}
+	return -EBUSY;
+}
+
 static int find_root_base(struct rf_cgroup_host *host, struct rf_facts *facts, int root_fd)
 {
-	int r;
+	int r = open_shared_base(host, root_fd);
 
-	if (mkdirat(root_fd, BASE_NAME, 0755) < 0 && errno != EEXIST)
-		return -errno;
-	r = open_base(host, root_fd, BASE_NAME);
 	if (r < 0)
 		return r;
 	host->leaf_prefix = "";
@@ -286,8 +331,8 @@ struct rf_cgroup_host *rf_cgroup_host_free(struct rf_cgroup_host *host)
 {
 	if (!host)
 		return NULL;
-	/* Fails while any other sandbox of the host has a leaf: then it is not the last. */
-	if (host->is_base_own && host->base_path)
+	/* Only who is alone with it; and it fails while any sandbox of the host has a leaf. */
+	if (host->is_base_own && host->base_path && flock(host->base_fd, LOCK_EX | LOCK_NB) == 0)
 		(void)rmdir(host->base_path);
 	rf_close(host->base_fd);
 	free(host->base_path);

@@ -48,6 +48,12 @@ int rf_cgroup_of(const char *procfs_pid, char **ret_path);
 /* The kernel's 64-bit id of a cgroup directory: never reused within a boot. 0 or -errno. */
 int rf_cgroup_id(int cgroup_fd, uint64_t *ret_id);
 
+/*
+ * 1: a cgroup of this id is there, anywhere in the hierarchy of cgroup_fd. 0: there is none (any
+ * more). -errno: could not be told (it takes CAP_DAC_READ_SEARCH).
+ */
+int rf_cgroup_exists(int cgroup_fd, uint64_t id);
+
 struct rf_cgroup {
 	int fd;
 	int kill_fd;

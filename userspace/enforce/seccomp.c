@@ -239,7 +239,9 @@ static void add_network_rules(
 {
 	bool is_unix_open = plan->is_unix_open && (has_lsm_sockets || has_landlock_unix);
 
-	add_socket_rules(b, plan, is_unix_open);
+	/* The filter answers before the LSM hooks: where those decide, they also keep the record. */
+	if (!has_lsm_sockets)
+		add_socket_rules(b, plan, is_unix_open);
 	add_pair_rules(b, is_unix_open || has_lsm_sockets);
 	if (has_lsm_sockets || plan->posture != RF_POSTURE_NONE || plan->n_families > 0 ||
 		is_unix_open)

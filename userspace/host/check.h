@@ -28,6 +28,8 @@ void rf_check_bpf_cgroup(const struct rf_signs *signs, struct rf_check *check);
 void rf_check_cgroup(const struct rf_signs *signs, struct rf_check *check);
 void rf_check_cgroup_limits(const struct rf_signs *signs, struct rf_check *check);
 void rf_check_cgroup_controllers(const struct rf_signs *signs, struct rf_check *check);
+/* Removes the leaf that signs->killed left; a probe too, since the same mount may hold it. */
+void rf_check_clean(const struct rf_signs *signs, struct rf_check *check);
 void rf_check_bubblewrap(const struct rf_signs *signs, struct rf_check *check);
 void rf_check_launcher(const struct rf_signs *signs, struct rf_check *check);
 
@@ -77,5 +79,3 @@ bool rf_scratch_cgroup_make(
 pid_t rf_scratch_cgroup_fork(const struct rf_scratch_cgroup *scratch);
 /* 0 or -errno; bounded. */
 int rf_scratch_cgroup_remove(struct rf_scratch_cgroup *scratch);
-/* Removes what a killed check (by its pid) left. */
-void rf_scratch_cgroup_clean(const struct rf_signs *signs, pid_t pid);

@@ -106,16 +106,17 @@ int rf_scratch_cgroup_remove(struct rf_scratch_cgroup *scratch)
 	return r;
 }
 
-void rf_scratch_cgroup_clean(const struct rf_signs *signs, pid_t pid)
+void rf_check_clean(const struct rf_signs *signs, struct rf_check *check)
 {
 	char *base rf_autofree = base_path(signs);
 	int base_fd rf_autoclose = -1;
 	char name[32];
 
+	check->state = RF_STATE_ENFORCED;
 	if (!base)
 		return;
 	base_fd = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	leaf_name(pid, name);
+	leaf_name(signs->killed, name);
 	if (base_fd >= 0 && faccessat(base_fd, name, F_OK, 0) == 0)
 		(void)remove_leaf(base_fd, name);
 }

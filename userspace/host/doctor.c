@@ -39,7 +39,25 @@ static const struct {
 	{"bpf-trace", rf_check_bpf_trace},
 };
 
+#define CLEAN_MS 100
 #define N_CHECKS RF_ARRAY_SIZE(doctor_checks)
+
+/* A killed check may have left its leaf. */
+static void clean_after(struct rf_signs *signs, pid_t pid)
+{
+	struct rf_check check = {0};
+	struct rf_probe probe;
+
+	signs->killed = pid;
+	rf_probe_start(rf_check_clean, signs, CLEAN_MS, &probe);
+	rf_probe_collect(&probe, &check);
+}
+
+static bool uses_cgroup(rf_probe_fn function)
+{
+	return function == rf_check_cgroup || function == rf_check_cgroup_limits ||
+	       function == rf_check_bpf_cgroup;
+}
 
 int rf_doctor_run(struct rf_check **ret_checks, size_t *ret_n_checks)
 {
@@ -57,9 +75,9 @@ int rf_doctor_run(struct rf_check **ret_checks, size_t *ret_n_checks)
 
 		checks[i].name = doctor_checks[i].name;
 		rf_probe_collect(&probes[i], &checks[i]);
-		/* Only a check that was killed can have left its leaf. */
-		if (checks[i].error == ETIMEDOUT || checks[i].error == ECHILD)
-			rf_scratch_cgroup_clean(signs, pid);
+		if (uses_cgroup(doctor_checks[i].function) &&
+			(checks[i].error == ETIMEDOUT || checks[i].error == ECHILD))
+			clean_after(signs, pid);
 	}
 	*ret_checks = RF_TAKE(checks);
 	*ret_n_checks = N_CHECKS;

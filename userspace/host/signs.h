@@ -38,6 +38,8 @@ struct rf_signs {
 	char cgroup2[4096];
 	char cgroup2_root[4096];
 	char own_cgroup[4096];
+	/* A check that was killed, for rf_check_clean alone. */
+	pid_t killed;
 	/* Our own executable. */
 	char self[4096];
 };

@@ -343,7 +343,7 @@ static void rf_keeper_reap_first(struct rf_keeper *keeper)
 	rf_keeper_tell(keeper, &message, NULL, 0);
 }
 
-/* Strangers that were reparented here, while the first process lives. */
+/* Until the first process is reaped and the controller has let go: it may still read the end. */
 static void rf_keeper_serve(struct rf_keeper *keeper)
 {
 	while (keeper->first_pidfd >= 0 || keeper->control >= 0) {

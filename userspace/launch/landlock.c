@@ -55,7 +55,8 @@ static int rf_landlock_add(int ruleset, uint64_t handled, const struct rf_spec_p
 	struct rf_landlock_path_beneath_attr attr = {.parent_fd = fd};
 	struct stat status;
 
-	/* bubblewrap makes some devices (/dev/console) only on a terminal; none of them is a promise. */
+	/* bubblewrap makes some devices (/dev/console) only on a terminal; none of them is a
+	 * promise. */
 	if (fd < 0 && errno == ENOENT &&
 		(rule->value == RF_LAUNCH_DEVICE || rule->value == RF_LAUNCH_TERMINAL))
 		return 0;

@@ -205,14 +205,28 @@ static void rf_stage_forget_covered(struct rf_stage *stage, const struct rf_stag
 		rf_fd_close_p(&stage->parent);
 }
 
+/* A directory without a source: it is there, and empty. */
+static int rf_stage_directory(
+	struct rf_stage *stage, const struct rf_stage_item *item, struct rf_launch_message *failure)
+{
+	const char *path = item->destination + (item->destination[0] == '/');
+	int fd rf_autofd = -1;
+	int r = rf_stage_is_plain(path) ? rf_stage_walk(stage, path, &fd) : -EINVAL;
+
+	return r < 0 ? rf_fail(failure, -r, "directory %s", item->destination) : 0;
+}
+
 static int rf_stage_bind(
 	struct rf_stage *stage, const struct rf_stage_item *item, struct rf_launch_message *failure)
 {
 	unsigned int recursive = item->step.is_directory ? AT_RECURSIVE : 0;
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV};
 	int source rf_autofd = -1, point rf_autofd = -1, tree rf_autofd = -1;
-	int r = rf_stage_source(item, &source, failure);
+	int r;
 
+	if (!*item->source)
+		return rf_stage_directory(stage, item, failure);
+	r = rf_stage_source(item, &source, failure);
 	if (r != 0)
 		return r;
 	r = rf_stage_point(stage, item, &point);
@@ -237,14 +251,21 @@ static int rf_stage_detach(struct rf_stage *stage, const char *directory, int *r
 	struct rf_launch_message *failure)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+	int top rf_autofd = -1;
 	int tree rf_autofd = -1;
+	struct stat status;
+	int r = rf_stage_walk(stage, RF_STAGE_TOP, &top);
 
-	if (mount_setattr(stage->root, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
-		return rf_fail(failure, errno, "making the staged view read-only");
-	tree = open_tree(stage->root, "",
-		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0)
+	if (r < 0)
+		return rf_fail(failure, -r, "the staged view");
+	tree = open_tree(
+		top, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 || fstat(tree, &status) < 0)
 		return rf_fail(failure, errno, "detaching the staged view");
+	/* Our own tmpfs is a scaffold; a source at the top has the flags of its own step. */
+	if (status.st_dev == stage->device &&
+		mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+		return rf_fail(failure, errno, "making the staged view read-only");
 	if (umount2(directory, MNT_DETACH) < 0)
 		return rf_fail(failure, errno, "unmounting %s", directory);
 	*ret_tree = RF_TAKE_FD(tree);

@@ -44,8 +44,7 @@ static const struct rf_key keys[] = {
 		MEMBER(limits[RF_LIMIT_PIDS])},
 	{"environment.pass", RF_KEY_VARIABLES, "--env", "variable to take from the caller",
 		MEMBER(environment_pass)},
-	{"environment.set", RF_KEY_SETTINGS, "--env", "variable to set",
-		MEMBER(environment_set)},
+	{"environment.set", RF_KEY_SETTINGS, "--env", "variable to set", MEMBER(environment_set)},
 	{"environment.clear", RF_KEY_SWITCH, "--clear-env",
 		"take nothing from the caller but what is passed by name",
 		MEMBER(environment_clear)},
@@ -57,8 +56,8 @@ static const struct rf_key keys[] = {
 		MEMBER(keep_groups)},
 	{"enforcement.waive", RF_KEY_PROMISES, "--waive", "promise that need not be held here",
 		MEMBER(waive)},
-	{"enforcement.require", RF_KEY_PROMISES, "--require",
-		"promise without which nothing runs", MEMBER(require)},
+	{"enforcement.require", RF_KEY_PROMISES, "--require", "promise without which nothing runs",
+		MEMBER(require)},
 	{"lifecycle.grace", RF_KEY_GRACE, "--grace", "time between TERM and KILL",
 		MEMBER(grace_ms)},
 	{"lifecycle.keep_background", RF_KEY_SWITCH, "--keep-background",
@@ -225,8 +224,8 @@ static unsigned int choose(const char *value, const char *const *names, size_t n
 	return 0;
 }
 
-static int set_mode(const struct rf_key *key, enum rf_mode *mode, const char *value,
-	struct rf_diag *diag)
+static int set_mode(
+	const struct rf_key *key, enum rf_mode *mode, const char *value, struct rf_diag *diag)
 {
 	unsigned int chosen = choose(value, mode_names, RF_ARRAY_SIZE(mode_names));
 	static const char *const words[] = {"read-only", "workspace-write", "full-access", NULL};
@@ -237,8 +236,8 @@ static int set_mode(const struct rf_key *key, enum rf_mode *mode, const char *va
 	return 0;
 }
 
-static int set_posture(const struct rf_key *key, enum rf_posture *posture, const char *value,
-	struct rf_diag *diag)
+static int set_posture(
+	const struct rf_key *key, enum rf_posture *posture, const char *value, struct rf_diag *diag)
 {
 	unsigned int chosen = choose(value, posture_names, RF_ARRAY_SIZE(posture_names));
 	static const char *const words[] = {"none", "loopback", "open", NULL};
@@ -253,13 +252,14 @@ static int check_path(
 	const struct rf_key *key, const char *value, bool is_absolute, struct rf_diag *diag)
 {
 	if (!value[0])
-		return rf_diag_refuse(diag, "policy-value", "%s: a path cannot be empty", key->name);
+		return rf_diag_refuse(
+			diag, "policy-value", "%s: a path cannot be empty", key->name);
 	if (strlen(value) >= RF_PATH_MAX_BYTES)
 		return rf_diag_refuse(diag, "policy-value", "%s: a path has at most %u bytes",
 			key->name, RF_PATH_MAX_BYTES - 1);
 	if (is_absolute && value[0] != '/')
-		return rf_diag_refuse(diag, "policy-value", "%s: \"%.200s\" is not absolute",
-			key->name, value);
+		return rf_diag_refuse(
+			diag, "policy-value", "%s: \"%.200s\" is not absolute", key->name, value);
 	return 0;
 }
 
@@ -301,8 +301,7 @@ static int add_setting(
 	int r;
 
 	if (!equals)
-		return rf_diag_refuse(
-			diag, "policy-value", "%s: expected NAME=VALUE", key->name);
+		return rf_diag_refuse(diag, "policy-value", "%s: expected NAME=VALUE", key->name);
 	r = check_variable(key, value, (size_t)(equals - value), diag);
 	return r ? r : add_item(key, list, value, diag);
 }
@@ -335,8 +334,8 @@ static int add_promise(
 	return refuse_value(key, value, diag, rf_nearest(value, words));
 }
 
-static int set_switch(const struct rf_key *key, enum rf_tristate *to, const char *value,
-	struct rf_diag *diag)
+static int set_switch(
+	const struct rf_key *key, enum rf_tristate *to, const char *value, struct rf_diag *diag)
 {
 	if (strcmp(value, "true") == 0)
 		*to = RF_TRUE;
@@ -354,8 +353,8 @@ static int refuse_range(const struct rf_key *key, const char *value, struct rf_d
 		key->name, value, least, most);
 }
 
-static int refuse_unit(const struct rf_key *key, const char *value, struct rf_diag *diag,
-	const char *units)
+static int refuse_unit(
+	const struct rf_key *key, const char *value, struct rf_diag *diag, const char *units)
 {
 	int r = rf_diag_refuse(diag, "policy-unit", "%s: \"%.200s\" is not %s", key->name, value,
 		rf_key_expects(key->type));
@@ -392,7 +391,7 @@ static int parse_limit(
 static int set_limit(const struct rf_key *key, struct rf_limit_asked *limit, const char *value,
 	struct rf_diag *diag)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
 	if (strcmp(value, "none") == 0) {
@@ -408,10 +407,10 @@ static int set_limit(const struct rf_key *key, struct rf_limit_asked *limit, con
 	return 0;
 }
 
-static int set_grace(const struct rf_key *key, struct rf_policy *policy, const char *value,
-	struct rf_diag *diag)
+static int set_grace(
+	const struct rf_key *key, struct rf_policy *policy, const char *value, struct rf_diag *diag)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	int r = parse_limit(key, value, &number, diag);
 
 	if (r)
@@ -479,8 +478,8 @@ int rf_policy_set(
 	for (size_t i = 0; i < RF_ARRAY_SIZE(keys); i++)
 		words[i] = keys[i].name;
 	near = rf_nearest(dotted_key, words);
-	r = rf_diag_refuse(diag, "policy-key", "key \"%.200s\" is not known to this version",
-		dotted_key);
+	r = rf_diag_refuse(
+		diag, "policy-key", "key \"%.200s\" is not known to this version", dotted_key);
 	if (near)
 		rf_diag_hint(diag, "did you mean \"%s\"?", near);
 	return r;

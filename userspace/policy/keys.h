@@ -50,8 +50,8 @@ bool rf_key_is_list(enum rf_key_type type);
 const char *rf_key_expects(enum rf_key_type type);
 
 /* Reads one value (one item of a list). Bytes as given; no NUL. 0, RF_REFUSED or -ENOMEM. */
-int rf_key_set(
-	const struct rf_key *key, struct rf_policy *policy, const char *value, struct rf_diag *diag);
+int rf_key_set(const struct rf_key *key, struct rf_policy *policy, const char *value,
+	struct rf_diag *diag);
 
 /* AF_ number of "vsock"; false: no such name here. */
 bool rf_family_parse(const char *name, int *ret_family);

@@ -253,6 +253,15 @@ static int plan_confined(struct rf_planner *planner)
 	return 0;
 }
 
+static struct rf_plan *new_plan(void)
+{
+	struct rf_plan *plan = calloc(1, sizeof(*plan));
+
+	if (plan)
+		plan->workspace_fd = -1;
+	return plan;
+}
+
 int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
 	struct rf_plan **ret_plan, struct rf_diag *diag)
 {
@@ -267,12 +276,12 @@ int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
 		.temporary = "/tmp",
 		.home = "/tmp/.home",
 	};
+	struct rf_plan *plan rf_autoplan = new_plan();
 	int r;
 
-	planner.plan = calloc(1, sizeof(*planner.plan));
-	if (!planner.plan)
+	if (!plan)
 		return -ENOMEM;
-	planner.plan->workspace_fd = -1;
+	planner.plan = plan;
 	planner.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (planner.root_fd < 0)
 		return -errno;
@@ -281,10 +290,10 @@ int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
 	if (r == 0)
 		r = rf_planner_identity(&planner);
 	if (r == 0)
-		r = planner.plan->mode == RF_MODE_FULL_ACCESS ? plan_full_access(&planner)
-							       : plan_confined(&planner);
+		r = plan->mode == RF_MODE_FULL_ACCESS ? plan_full_access(&planner)
+						      : plan_confined(&planner);
 	if (r)
 		return r;
-	*ret_plan = RF_TAKE(planner.plan);
+	*ret_plan = RF_TAKE(plan);
 	return 0;
 }

@@ -17,7 +17,8 @@
 
 static int refuse_user(struct rf_planner *planner, const char *why)
 {
-	rf_diag_refuse(planner->diag, "user-unusable", "user %.200s: %s", planner->policy->user, why);
+	rf_diag_refuse(
+		planner->diag, "user-unusable", "user %.200s: %s", planner->policy->user, why);
 	return RF_REFUSED;
 }
 
@@ -64,8 +65,8 @@ int rf_planner_identity(struct rf_planner *planner)
 
 /* ---- Environment ----------------------------------------------------------------------------- */
 
-static const char *const allowed[] = {"PATH", "LANG", "TZ", "TERM", "USER", "LOGNAME", "SHELL",
-	"COREPACK_HOME", NULL};
+static const char *const allowed[] = {
+	"PATH", "LANG", "TZ", "TERM", "USER", "LOGNAME", "SHELL", "COREPACK_HOME", NULL};
 
 /* Variables that say where things are inside, and the place below the private home or in temp. */
 static const struct {
@@ -325,7 +326,8 @@ int rf_planner_environment(struct rf_planner *planner)
 		const char *setting = settings.items[i];
 		size_t length = name_length(setting);
 
-		if (is_full || !(is_named(setting, "PATH") && setting[length] && !setting[length + 1]))
+		if (is_full ||
+			!(is_named(setting, "PATH") && setting[length] && !setting[length + 1]))
 			r = rf_strv_add(&filled, setting);
 	}
 	if (r == 0)

@@ -51,7 +51,6 @@ static int name_below(const struct rf_planner *planner, const char *text, char *
 {
 	const struct rf_plan *plan = planner->plan;
 	char *folded rf_autofree = rf_path_normalise(text);
-	char *joined rf_autofree = NULL;
 	const char *below;
 
 	*ret_name = NULL;
@@ -134,8 +133,7 @@ static int add_read(struct rf_planner *planner, const char *text)
 	if (r < 0)
 		return r;
 	if (found.kind != RF_FOUND_EXISTING)
-		return rf_planner_warn(
-			planner, "read %s is dropped: %s", text, why_not(&found));
+		return rf_planner_warn(planner, "read %s is dropped: %s", text, why_not(&found));
 	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
 	if (r < 0)
 		return r;
@@ -162,11 +160,12 @@ static int add_external_read(struct rf_planner *planner, const char *text)
 		return rf_planner_warn(
 			planner, "external read %s is dropped: %s", text, why_not(&found));
 	if (is_in_workspace(planner, found.path))
-		return rf_planner_warn(planner,
-			"external read %s is dropped: it lies in the workspace", text);
+		return rf_planner_warn(
+			planner, "external read %s is dropped: it lies in the workspace", text);
 	if (is_made_by_us(planner, found.path))
 		return rf_planner_warn(planner,
-			"external read %s is dropped: the sandbox has its own %s", text, found.path);
+			"external read %s is dropped: the sandbox has its own %s", text,
+			found.path);
 	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
 	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_EXTERNAL);
 }
@@ -205,8 +204,7 @@ static int refuse_write(struct rf_planner *planner, const char *code, const char
 }
 
 /* What stands in the way of a missing directory is a file. */
-static int check_missing(
-	struct rf_planner *planner, const char *text, const struct rf_found *found)
+static int check_missing(struct rf_planner *planner, const char *text, const struct rf_found *found)
 {
 	size_t end = found->existing_length + 1;
 	char *first rf_autofree = NULL;
@@ -242,16 +240,16 @@ static int find_write(struct rf_planner *planner, const char *text, struct rf_fo
 				"a component is a symbolic link:", ret_found->links.items[i]);
 	}
 	if (ret_found->kind == RF_FOUND_CLOSED)
-		return refuse_write(planner, "write-unresolvable", text,
-			strerror(ret_found->error), NULL);
+		return refuse_write(
+			planner, "write-unresolvable", text, strerror(ret_found->error), NULL);
 	if (!is_in_workspace(planner, ret_found->path))
-		return refuse_write(planner, "write-outside", text,
-			"it leaves the workspace, to", ret_found->path);
+		return refuse_write(planner, "write-outside", text, "it leaves the workspace, to",
+			ret_found->path);
 	if (ret_found->kind == RF_FOUND_EXISTING)
 		return 0;
 	if (rf_has_parent_steps(name))
-		return refuse_write(planner, "write-unresolvable", text,
-			"a path with \"..\" must exist", NULL);
+		return refuse_write(
+			planner, "write-unresolvable", text, "a path with \"..\" must exist", NULL);
 	return check_missing(planner, text, ret_found);
 }
 
@@ -320,8 +318,8 @@ static int add_narrowing(struct rf_planner *planner, const char *text, uint32_t 
 	if (r < 0)
 		return r;
 	if (found.kind == RF_FOUND_CLOSED) {
-		rf_diag_refuse(planner->diag, "deny-unresolvable",
-			"%s %.500s cannot be judged: %s", word, text, strerror(found.error));
+		rf_diag_refuse(planner->diag, "deny-unresolvable", "%s %.500s cannot be judged: %s",
+			word, text, strerror(found.error));
 		rf_diag_path(planner->diag, text);
 		return RF_REFUSED;
 	}

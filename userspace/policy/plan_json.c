@@ -106,8 +106,9 @@ static json_t *limit_value(enum rf_limit which, const struct rf_limit_asked *lim
 
 static json_t *limits_to_json(const struct rf_plan *plan)
 {
-	static const char *const names[] = {
-		[RF_LIMIT_TIMEOUT] = "timeout", [RF_LIMIT_MEMORY] = "memory", [RF_LIMIT_PIDS] = "pids"};
+	static const char *const names[] = {[RF_LIMIT_TIMEOUT] = "timeout",
+		[RF_LIMIT_MEMORY] = "memory",
+		[RF_LIMIT_PIDS] = "pids"};
 	bool is_waived = plan->waived & 1U << RF_PROMISE_LIMITS;
 	json_t *object = json_object();
 
@@ -198,10 +199,8 @@ json_t *rf_plan_enforcement_to_json(const struct rf_plan *plan, const struct rf_
 
 		if (i == RF_MECHANISM_LANDLOCK && facts &&
 			plan->mechanisms[i].state != RF_STATE_OFF)
-			json_object_set_new(
-				mechanism, "abi", json_integer(facts->landlock_abi));
-		json_object_set_new(
-			mechanisms, rf_mechanism_name((enum rf_mechanism)i), mechanism);
+			json_object_set_new(mechanism, "abi", json_integer(facts->landlock_abi));
+		json_object_set_new(mechanisms, rf_mechanism_name((enum rf_mechanism)i), mechanism);
 	}
 	for (size_t i = 0; i < RF_PROMISES; i++) {
 		json_object_set_new(promises, rf_promise_name((enum rf_promise)i),

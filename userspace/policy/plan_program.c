@@ -37,7 +37,8 @@ static int add_package(struct rf_planner *planner, const char *executable)
 
 		if (!file)
 			return -ENOMEM;
-		if (strcmp(directory, "/") == 0 || (home[0] && rf_path_is_within(home, directory)) ||
+		if (strcmp(directory, "/") == 0 ||
+			(home[0] && rf_path_is_within(home, directory)) ||
 			rf_path_is_within(planner->plan->workspace, directory))
 			return 0;
 		if (lstat(file, &st) == 0 && S_ISREG(st.st_mode)) {

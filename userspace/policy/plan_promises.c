@@ -45,8 +45,7 @@ static void mechanism_from_facts(struct rf_planner *planner, enum rf_mechanism m
 	set(&planner->plan->mechanisms[mechanism], fact->state, 0, fact->why);
 }
 
-static void mechanism_off(
-	struct rf_planner *planner, enum rf_mechanism mechanism, const char *why)
+static void mechanism_off(struct rf_planner *planner, enum rf_mechanism mechanism, const char *why)
 {
 	set(&planner->plan->mechanisms[mechanism], RF_STATE_OFF, 0, why);
 }
@@ -157,15 +156,13 @@ static void set_unix(struct rf_planner *planner)
 {
 	const struct rf_policy *policy = planner->policy;
 	struct rf_plan *plan = planner->plan;
-	bool is_asked_closed =
-		policy->unix_sockets == RF_FALSE || plan->posture == RF_POSTURE_NONE;
-	bool is_told_apart = has(planner, RF_MECHANISM_BPF_LSM) ||
-			     (landlock_bit(planner) &&
-				     planner->facts->landlock_abi >= LANDLOCK_ABI_UNIX);
+	bool is_asked_closed = policy->unix_sockets == RF_FALSE || plan->posture == RF_POSTURE_NONE;
+	bool is_told_apart =
+		has(planner, RF_MECHANISM_BPF_LSM) ||
+		(landlock_bit(planner) && planner->facts->landlock_abi >= LANDLOCK_ABI_UNIX);
 
 	plan->is_unix_open = !is_asked_closed && is_told_apart;
-	if (!is_asked_closed && !is_told_apart &&
-		(policy->waive & BIT(RF_PROMISE_UNIX_CONNECT))) {
+	if (!is_asked_closed && !is_told_apart && (policy->waive & BIT(RF_PROMISE_UNIX_CONNECT))) {
 		plan->is_unix_open = true;
 		promise(planner, RF_PROMISE_UNIX_CONNECT, RF_STATE_OFF, 0,
 			"neither BPF LSM nor Landlock 9 is there to tell one Unix socket from "
@@ -200,9 +197,8 @@ static void set_unix(struct rf_planner *planner)
 static void set_sockets(struct rf_planner *planner)
 {
 	struct rf_plan *plan = planner->plan;
-	uint32_t network = plan->posture == RF_POSTURE_OPEN
-				   ? 0
-				   : BIT(RF_MECHANISM_NETWORK_NAMESPACE);
+	uint32_t network =
+		plan->posture == RF_POSTURE_OPEN ? 0 : BIT(RF_MECHANISM_NETWORK_NAMESPACE);
 
 	if (has(planner, RF_MECHANISM_BPF_LSM))
 		promise_by(planner, RF_PROMISE_SOCKET_CREATE, BIT(RF_MECHANISM_BPF_LSM),
@@ -213,8 +209,7 @@ static void set_sockets(struct rf_planner *planner)
 	if (plan->promises[RF_PROMISE_SOCKET_CREATE].state == RF_STATE_ENFORCED) {
 		plan->promises[RF_PROMISE_SOCKET_CREATE].by |= network;
 		if (has(planner, RF_MECHANISM_BPF_CGROUP))
-			plan->promises[RF_PROMISE_SOCKET_CREATE].by |=
-				BIT(RF_MECHANISM_BPF_CGROUP);
+			plan->promises[RF_PROMISE_SOCKET_CREATE].by |= BIT(RF_MECHANISM_BPF_CGROUP);
 	}
 	if (plan->posture == RF_POSTURE_OPEN)
 		promise(planner, RF_PROMISE_SOCKET_CONNECT, RF_STATE_ENFORCED, 0,
@@ -247,9 +242,8 @@ static void set_limits(struct rf_planner *planner)
 
 	if (!asks_for_cgroup_limits(planner->plan)) {
 		promise(planner, RF_PROMISE_LIMITS, RF_STATE_ENFORCED, 0,
-			timeout->is_set && !timeout->is_none
-				? "wall time, kept by the controller"
-				: "no limit was asked for");
+			timeout->is_set && !timeout->is_none ? "wall time, kept by the controller"
+							     : "no limit was asked for");
 	} else if (controller) {
 		snprintf(why, sizeof(why), "the %s controller is not available: %.180s", controller,
 			why_missing(planner, RF_MECHANISM_CGROUP_LIMITS));
@@ -294,10 +288,10 @@ static void set_promises(struct rf_planner *planner)
 	promise(planner, RF_PROMISE_EXEC_GATE, RF_STATE_ENFORCED, 0, "no exec rule");
 	promise_by(planner, RF_PROMISE_CAPABILITIES, BIT(RF_MECHANISM_LAUNCHER),
 		RF_MECHANISM_LAUNCHER);
-	promise_by(planner, RF_PROMISE_ENVIRONMENT, BIT(RF_MECHANISM_LAUNCHER),
-		RF_MECHANISM_LAUNCHER);
-	promise_by(planner, RF_PROMISE_DESCRIPTORS, BIT(RF_MECHANISM_LAUNCHER),
-		RF_MECHANISM_LAUNCHER);
+	promise_by(
+		planner, RF_PROMISE_ENVIRONMENT, BIT(RF_MECHANISM_LAUNCHER), RF_MECHANISM_LAUNCHER);
+	promise_by(
+		planner, RF_PROMISE_DESCRIPTORS, BIT(RF_MECHANISM_LAUNCHER), RF_MECHANISM_LAUNCHER);
 	promise_by(planner, RF_PROMISE_TERMINAL, BIT(RF_MECHANISM_SECCOMP), RF_MECHANISM_SECCOMP);
 }
 
@@ -324,8 +318,7 @@ static int check_foundation(struct rf_planner *planner)
 	}
 	rf_diag_refuse(planner->diag, "namespace-unavailable", "%s: %.200s",
 		rf_mechanism_name(missing), why_missing(planner, missing));
-	rf_diag_mechanism(
-		planner->diag, rf_mechanism_name(missing), why_missing(planner, missing));
+	rf_diag_mechanism(planner->diag, rf_mechanism_name(missing), why_missing(planner, missing));
 	rf_diag_hint(planner->diag, "%.250s", facts->mechanisms[missing].remedy);
 	return RF_REFUSED;
 }
@@ -393,8 +386,8 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 	snprintf(missing, sizeof(missing), "%s", controller ? controller : mechanism);
 	if (which == RF_PROMISE_LIMITS && controller)
 		snprintf(missing, sizeof(missing), "%s controller", controller);
-	rf_diag_mechanism(planner->diag, mechanism,
-		which == RF_PROMISE_LIMITS ? missing : effective->why);
+	rf_diag_mechanism(
+		planner->diag, mechanism, which == RF_PROMISE_LIMITS ? missing : effective->why);
 	rf_diag_promise(planner->diag, name);
 	if (which == RF_PROMISE_FS_DENY && planner->sweep.unheld)
 		rf_diag_path(planner->diag, planner->sweep.unheld);
@@ -423,7 +416,8 @@ static int check_promise(struct rf_planner *planner, enum rf_promise which)
 		return refuse_promise(planner, which);
 	if (planner->policy->waive & BIT(which)) {
 		plan->waived |= BIT(which);
-		return rf_strv_addf(&plan->warnings, "waived: %s is %s here: %s", rf_promise_name(which),
+		return rf_strv_addf(&plan->warnings, "waived: %s is %s here: %s",
+			rf_promise_name(which),
 			effective->state == RF_STATE_OFF ? "not held" : "held in part",
 			effective->why);
 	}
@@ -437,8 +431,8 @@ static int check_promise(struct rf_planner *planner, enum rf_promise which)
 	if (is_full && which != RF_PROMISE_REAP && which != RF_PROMISE_LIMITS)
 		return 0;
 	if (effective->state == RF_STATE_PARTIAL && !plan->is_strict)
-		return rf_strv_addf(&plan->warnings, "%s is held in part: %s", rf_promise_name(which),
-			effective->why);
+		return rf_strv_addf(&plan->warnings, "%s is held in part: %s",
+			rf_promise_name(which), effective->why);
 	return refuse_promise(planner, which);
 }
 

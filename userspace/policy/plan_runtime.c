@@ -17,10 +17,10 @@
 #include "base/path.h"
 #include "policy/planner.h"
 
-static const char *const runtime_reads[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64",
-	"/nix/store", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
-	"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/hosts", "/etc/resolv.conf",
-	"/etc/nsswitch.conf", "/etc/alternatives"};
+static const char *const runtime_reads[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store",
+	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl",
+	"/etc/pki", "/etc/ca-certificates", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf",
+	"/etc/alternatives"};
 
 static const char *const credentials[] = {".aws", ".ssh", ".gnupg", ".azure", ".kube", ".docker",
 	".config/gcloud", ".config/gh", ".npmrc", ".netrc", ".git-credentials", ".pypirc"};
@@ -42,8 +42,8 @@ static int add_runtime_read(struct rf_planner *planner, const char *path)
 		strcmp(found.path, path) != 0)
 		return rf_planner_warn(
 			planner, "%s leads to %s and is not opened", path, found.path);
-	r = rf_planner_add_links(planner, &found, RF_NODE_LINK | RF_NODE_RUNTIME);
-	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_RUNTIME);
+	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_RUNTIME);
 }
 
 /* ---- Interpreters ---------------------------------------------------------------------------- */
@@ -76,17 +76,17 @@ static int add_library(struct rf_planner *planner, const char *executable)
 		is_home_or_above(planner, found.path) ||
 		rf_path_is_within(planner->plan->workspace, found.path))
 		return r;
-	r = rf_planner_add_links(planner, &found, RF_NODE_LINK | RF_NODE_RUNTIME);
-	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_RUNTIME);
+	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_RUNTIME);
 }
 
 /* A file with its directory of libraries, and the links that lead to it. */
 static int add_executable(struct rf_planner *planner, const struct rf_found *found)
 {
-	int r = rf_planner_add_links(planner, found, RF_NODE_LINK | RF_NODE_RUNTIME);
+	int r = rf_planner_add_links(planner, found, RF_NODE_LINK);
 
 	if (r == 0)
-		r = rf_planner_add(planner, found, RF_NODE_READ | RF_NODE_RUNTIME);
+		r = rf_planner_add(planner, found, RF_NODE_RUNTIME);
 	return r < 0 ? r : add_library(planner, found->path);
 }
 
@@ -144,7 +144,7 @@ int rf_planner_shim(struct rf_planner *planner, const char *path)
 		rf_path_is_within(found.path, planner->plan->workspace))
 		return RF_REFUSED;
 	like.data = found.path;
-	r = rf_rule_tree_add(&planner->tree, path, RF_NODE_LINK | RF_NODE_RUNTIME, &like);
+	r = rf_rule_tree_add(&planner->tree, path, RF_NODE_LINK, &like);
 	return r < 0 ? r : add_executable(planner, &found);
 }
 
@@ -207,7 +207,7 @@ static int add_corepack_cache(struct rf_planner *planner)
 	if (r < 0 || found.kind != RF_FOUND_EXISTING || !S_ISDIR(found.mode) ||
 		found.links.count > 0)
 		return r;
-	return rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_RUNTIME);
+	return rf_planner_add(planner, &found, RF_NODE_RUNTIME);
 }
 
 /* ---- Credentials ----------------------------------------------------------------------------- */
@@ -280,8 +280,7 @@ static int add_home(struct rf_planner *planner)
 static int add_made(struct rf_planner *planner, const char *path, uint32_t flags, const char *data,
 	unsigned int perms)
 {
-	struct rf_node like = {
-		.is_directory = !data, .data = (char *)data, .perms = perms};
+	struct rf_node like = {.is_directory = !data, .data = (char *)data, .perms = perms};
 
 	if (rf_path_is_within(path, planner->plan->workspace))
 		return 0;
@@ -325,8 +324,7 @@ static int add_devices(struct rf_planner *planner)
 	if (!planner->plan->is_strict)
 		return r < 0 ? r : add_made(planner, "/dev/shm", RF_NODE_PRIVATE, NULL, 01777);
 	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(strict_devices); i++) {
-		struct rf_node like = {
-			.perms = i == 0 ? RF_ACCESS_TERMINAL : RF_ACCESS_DEVICE};
+		struct rf_node like = {.perms = i == 0 ? RF_ACCESS_TERMINAL : RF_ACCESS_DEVICE};
 		struct rf_found found rf_autofound = {0};
 
 		r = rf_resolve(&planner->root, strict_devices[i], &found);

@@ -36,8 +36,7 @@ static int add_dev_rules(struct rf_plan *plan)
 
 	if (plan->is_strict)
 		return 0;
-	grown = reallocarray(
-		plan->rules, plan->n_rules + RF_ARRAY_SIZE(dev_rules), sizeof(*grown));
+	grown = reallocarray(plan->rules, plan->n_rules + RF_ARRAY_SIZE(dev_rules), sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	plan->rules = grown;
@@ -127,8 +126,8 @@ static int check_sweep(struct rf_planner *planner)
 		return RF_REFUSED;
 	}
 	for (size_t i = 0; i < sweep->idle.count; i++) {
-		int r = rf_planner_warn(planner, "protect %s is outside every write",
-			sweep->idle.items[i]);
+		int r = rf_planner_warn(
+			planner, "protect %s is outside every write", sweep->idle.items[i]);
 
 		if (r < 0)
 			return r;
@@ -160,8 +159,8 @@ int rf_planner_view(struct rf_planner *planner)
 
 static int refuse_making(struct rf_diag *diag, const char *path, const char *component, int error)
 {
-	rf_diag_refuse(diag, "write-unresolvable", "write %.400s: making %.400s: %s", path, component,
-		strerror(error));
+	rf_diag_refuse(diag, "write-unresolvable", "write %.400s: making %.400s: %s", path,
+		component, strerror(error));
 	rf_diag_path(diag, path);
 	return RF_REFUSED;
 }

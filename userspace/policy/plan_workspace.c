@@ -34,7 +34,8 @@ static int path_of(int fd, char **ret_path)
 	if (n < 0)
 		return -errno;
 	path[n] = '\0';
-	/* A removed directory reads as "… (deleted)", a name that nobody has or that is another's. */
+	/* A removed directory reads as "… (deleted)", a name that nobody has or that is another's.
+	 */
 	if (path[0] != '/' || fstat(fd, &here) < 0 || lstat(path, &there) < 0 ||
 		here.st_dev != there.st_dev || here.st_ino != there.st_ino)
 		return -ESTALE;
@@ -170,7 +171,8 @@ int rf_planner_workspace(struct rf_planner *planner)
 
 static int refuse_directory(struct rf_planner *planner, const char *path, const char *why)
 {
-	rf_diag_refuse(planner->diag, "directory-unusable", "working directory %.500s: %s", path, why);
+	rf_diag_refuse(
+		planner->diag, "directory-unusable", "working directory %.500s: %s", path, why);
 	rf_diag_path(planner->diag, path);
 	return RF_REFUSED;
 }
@@ -207,8 +209,8 @@ int rf_planner_directory(struct rf_planner *planner)
 
 	/* Nothing is confined: the caller's own directory will do, wherever it is. */
 	if (plan->mode == RF_MODE_FULL_ACCESS && !planner->policy->directory) {
-		plan->directory = strdup(planner->policy->workspace ? plan->workspace
-								     : planner->request->cwd);
+		plan->directory = strdup(
+			planner->policy->workspace ? plan->workspace : planner->request->cwd);
 		return plan->directory ? 0 : -ENOMEM;
 	}
 	r = find_directory(planner, &found);

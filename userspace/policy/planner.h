@@ -50,5 +50,4 @@ int rf_planner_warn(struct rf_planner *planner, const char *format, ...) rf_prin
 /* A node for what was found. */
 int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags);
 /* Each link met on the way becomes a node with these flags. */
-int rf_planner_add_links(
-	struct rf_planner *planner, const struct rf_found *found, uint32_t flags);
+int rf_planner_add_links(struct rf_planner *planner, const struct rf_found *found, uint32_t flags);

@@ -47,8 +47,7 @@ static void take_switch(enum rf_tristate *base, enum rf_tristate over)
 		*base = over;
 }
 
-static int overlay_member(
-	const struct rf_key *key, struct rf_policy *base, struct rf_policy *over)
+static int overlay_member(const struct rf_key *key, struct rf_policy *base, struct rf_policy *over)
 {
 	void *to = (char *)base + key->offset;
 	void *from = (char *)over + key->offset;

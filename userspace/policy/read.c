@@ -142,8 +142,8 @@ static const char *what_is(const struct rf_event *event)
 	return "nothing";
 }
 
-static int refuse_type(struct reader *reader, const char *key, const char *expects,
-	const struct rf_event *event)
+static int refuse_type(
+	struct reader *reader, const char *key, const char *expects, const struct rf_event *event)
 {
 	rf_diag_refuse(reader->diag, "policy-type", "%s: expected %s, found %s", key, expects,
 		what_is(event));
@@ -245,9 +245,11 @@ static int read_scalar(
 		char *bytes rf_autofree = NULL;
 
 		r = read_hex(reader, &bytes);
-		return r ? r : at(reader, event, rf_key_set(key, &reader->policy, bytes, reader->diag));
+		return r ? r
+			 : at(reader, event, rf_key_set(key, &reader->policy, bytes, reader->diag));
 	}
-	if (event->kind == RF_EVENT_LIST && key->offset == offsetof(struct rf_policy, unix_sockets)) {
+	if (event->kind == RF_EVENT_LIST &&
+		key->offset == offsetof(struct rf_policy, unix_sockets)) {
 		rf_diag_refuse(reader->diag, "policy-value",
 			"%s: a list of paths is not known to this version; expected %s", key->name,
 			rf_key_expects(key->type));
@@ -261,8 +263,7 @@ static int read_scalar(
 	return at(reader, event, rf_key_set(key, &reader->policy, event->text, reader->diag));
 }
 
-static int read_list(
-	struct reader *reader, const struct rf_key *key, const struct rf_event *event)
+static int read_list(struct reader *reader, const struct rf_key *key, const struct rf_event *event)
 {
 	struct rf_event item;
 	int r;
@@ -476,16 +477,15 @@ static int read_key(struct reader *reader, const char *section, const struct rf_
 	struct rf_event opening;
 	int r;
 
-	if (event->size + strlen(section) + 2 > sizeof(name) || strlen(event->text) != event->size ||
-		strchr(event->text, '.'))
+	if (event->size + strlen(section) + 2 > sizeof(name) ||
+		strlen(event->text) != event->size || strchr(event->text, '.'))
 		return refuse_key(reader, section, event);
 	snprintf(name, sizeof(name), "%s%s", section, event->text);
 	key = rf_key_find(name);
 	if (!key && !is_section(name))
 		return refuse_key(reader, section, event);
 	if (reader->seen & bit_of(name)) {
-		rf_diag_refuse(
-			reader->diag, "policy-duplicate", "key \"%s\" is there twice", name);
+		rf_diag_refuse(reader->diag, "policy-duplicate", "key \"%s\" is there twice", name);
 		return at(reader, event, RF_REFUSED);
 	}
 	reader->seen |= bit_of(name);
@@ -543,17 +543,16 @@ int rf_events_read(struct rf_events *events, struct rf_policy *ret_policy, struc
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
 /* Refuses the first byte that is no UTF-8, NUL included. */
-static int check_utf8(
-	const char *name, const char *text, size_t size_bytes, struct rf_diag *diag)
+static int check_utf8(const char *name, const char *text, size_t size_bytes, struct rf_diag *diag)
 {
 	unsigned int line = 1;
 	unsigned int column = 1;
 
 	for (size_t i = 0; i < size_bytes;) {
-		size_t length = (unsigned char)text[i] - 1U < 0x7f
-					? 1
-					: rf_utf8_length((const unsigned char *)text + i,
-						  size_bytes - i);
+		size_t length =
+			(unsigned char)text[i] - 1U < 0x7f
+				? 1
+				: rf_utf8_length((const unsigned char *)text + i, size_bytes - i);
 
 		if (length == 0) {
 			rf_diag_refuse(diag, text[i] ? "policy-utf8" : "policy-nul",

@@ -78,8 +78,7 @@ static int decode_string(struct json_events *json, size_t length)
 	string = json_loadb(literal, length, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	if (!string)
 		return -EBADMSG;
-	return rf_buf_add(
-		&json->scalar, json_string_value(string), json_string_length(string));
+	return rf_buf_add(&json->scalar, json_string_value(string), json_string_length(string));
 }
 
 static int next_scalar(struct json_events *json, struct rf_event *event)
@@ -150,7 +149,7 @@ static int check_grammar(
 		return 0;
 	rf_diag_refuse(diag,
 		json_error_code(&error) == json_error_duplicate_key ? "policy-duplicate"
-								     : "policy-syntax",
+								    : "policy-syntax",
 		"JSON: %s", error.text);
 	rf_diag_at(diag, name, error.line > 0 ? (unsigned int)error.line : 1,
 		error.column > 0 ? (unsigned int)error.column : 1);

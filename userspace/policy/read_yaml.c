@@ -19,6 +19,9 @@ struct yaml_events {
 	struct fy_diag *diag;
 	struct fy_parser *parser;
 	bool has_document;
+	/* Of the last event: what is left out ("mode:") has no place of its own. */
+	unsigned int line;
+	unsigned int column;
 	struct rf_buf scalar;
 };
 
@@ -55,16 +58,15 @@ static int refuse_syntax(struct yaml_events *yaml, struct rf_diag *diag)
 	return r;
 }
 
-static int take_scalar(
-	struct yaml_events *yaml, const struct fy_event *raw, struct rf_event *event)
+static int take_scalar(struct yaml_events *yaml, const struct fy_event *raw, struct rf_event *event)
 {
 	size_t size = 0;
 	const char *text = raw->scalar.value ? fy_token_get_text(raw->scalar.value, &size) : "";
 	int r;
 
 	event->kind = RF_EVENT_SCALAR;
-	event->is_quoted = raw->scalar.value &&
-			   fy_token_scalar_style(raw->scalar.value) != FYSS_PLAIN;
+	event->is_quoted =
+		raw->scalar.value && fy_token_scalar_style(raw->scalar.value) != FYSS_PLAIN;
 	yaml->scalar.size = 0;
 	r = rf_buf_add(&yaml->scalar, text ? text : "", text ? size : 0);
 	event->text = yaml->scalar.data;
@@ -131,27 +133,46 @@ static int convert(struct yaml_events *yaml, struct fy_event *raw, struct rf_eve
 	return -EAGAIN;
 }
 
-static int next_event(
-	struct rf_events *events, struct rf_event *ret_event, struct rf_diag *diag)
+/* libfyaml's marks stand behind the opening quote, and behind the asterisk of an alias. */
+static void place(struct yaml_events *yaml, struct fy_event *raw)
+{
+	const struct fy_mark *mark = fy_event_start_mark(raw);
+	bool is_behind = raw->type == FYET_ALIAS;
+
+	if (raw->type == FYET_SCALAR && !raw->scalar.value)
+		return;
+	if (raw->type == FYET_SCALAR) {
+		enum fy_scalar_style style = fy_token_scalar_style(raw->scalar.value);
+
+		is_behind = style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
+		if (style == FYSS_PLAIN && fy_token_get_text_length(raw->scalar.value) == 0)
+			return;
+	}
+	if (!mark)
+		return;
+	yaml->line = (unsigned int)mark->line + 1;
+	yaml->column = (unsigned int)mark->column + 1;
+	if (is_behind && yaml->column > 1)
+		yaml->column--;
+}
+
+static int next_event(struct rf_events *events, struct rf_event *ret_event, struct rf_diag *diag)
 {
 	struct yaml_events *yaml = (struct yaml_events *)events;
 	int r;
 
 	do {
 		struct fy_event *raw = fy_parser_parse(yaml->parser);
-		const struct fy_mark *mark;
 
 		if (!raw) {
 			if (fy_diag_got_error(yaml->diag))
 				return refuse_syntax(yaml, diag);
-			*ret_event = (struct rf_event){.kind = RF_EVENT_END, .line = 1, .column = 1};
+			*ret_event =
+				(struct rf_event){.kind = RF_EVENT_END, .line = 1, .column = 1};
 			return 0;
 		}
-		mark = fy_event_start_mark(raw);
-		*ret_event = (struct rf_event){
-			.line = mark ? (unsigned int)mark->line + 1 : 1,
-			.column = mark ? (unsigned int)mark->column + 1 : 1,
-		};
+		place(yaml, raw);
+		*ret_event = (struct rf_event){.line = yaml->line, .column = yaml->column};
 		r = convert(yaml, raw, ret_event, diag);
 		fy_parser_event_free(yaml->parser, raw);
 	} while (r == -EAGAIN);
@@ -163,6 +184,8 @@ int rf_read_yaml(const char *name, const char *text, size_t size_bytes,
 {
 	struct yaml_events yaml rf_cleanup(clear_events) = {
 		.events = {.next = next_event, .name = name},
+		.line = 1,
+		.column = 1,
 	};
 	struct fy_diag_cfg diag_config;
 	struct fy_parse_cfg config = {

@@ -65,12 +65,14 @@ static int open_by_steps(int dirfd, const char *path, int flags)
 		name[length] = '\0';
 		path += length;
 		path += strspn(path, "/");
-		below = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC | (*path ? O_DIRECTORY : 0));
+		below = openat(
+			at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC | (*path ? O_DIRECTORY : 0));
 		if (below < 0)
-			return errno == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-						S_ISLNK(st.st_mode)
-					? -ELOOP
-					: -errno;
+			return errno == ENOTDIR &&
+					       fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+					       S_ISLNK(st.st_mode)
+				       ? -ELOOP
+				       : -errno;
 		rf_close(at);
 		at = below;
 		if (fstat(at, &st) < 0)
@@ -98,8 +100,8 @@ int rf_open_no_links(int dirfd, const char *path, int flags)
 	return -errno;
 }
 
-int rf_open_found(int origin_fd, const char *origin_path, const char *path, uint64_t dev,
-	uint64_t ino)
+int rf_open_found(
+	int origin_fd, const char *origin_path, const char *path, uint64_t dev, uint64_t ino)
 {
 	const char *below = origin_fd >= 0 ? rf_path_below(path, origin_path) : NULL;
 	int fd rf_autoclose = -1;
@@ -270,8 +272,7 @@ static int step(struct walk *walk, const char *name)
 	if (fd < 0) {
 		if (errno != EACCES && !is_absence(errno))
 			return -errno;
-		r = is_absence(errno) ? found_missing(walk, name)
-				      : found_closed(walk, name, errno);
+		r = is_absence(errno) ? found_missing(walk, name) : found_closed(walk, name, errno);
 		return r ? r : RF_REFUSED;
 	}
 	if (fstat(fd, &st) < 0)
@@ -373,8 +374,8 @@ static int look(struct rf_origin *origin, const char *name, struct rf_found *fou
 		S_ISLNK(st.st_mode))
 		return RF_REFUSED;
 	found->kind = RF_FOUND_EXISTING;
-	found->path = strcmp(name, ".") == 0 ? strdup(origin->path)
-					     : rf_path_join(origin->path, name);
+	found->path =
+		strcmp(name, ".") == 0 ? strdup(origin->path) : rf_path_join(origin->path, name);
 	if (!found->path)
 		return -ENOMEM;
 	found->existing_length = strlen(found->path);

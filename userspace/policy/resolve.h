@@ -13,9 +13,9 @@
 #include "base/strv.h"
 
 enum rf_found_kind {
-	RF_FOUND_MISSING,  /* some component is not there, or is no directory */
+	RF_FOUND_MISSING, /* some component is not there, or is no directory */
 	RF_FOUND_EXISTING,
-	RF_FOUND_CLOSED,   /* this user may not look (EACCES), or too many links (ELOOP) */
+	RF_FOUND_CLOSED, /* this user may not look (EACCES), or too many links (ELOOP) */
 };
 
 struct rf_found {
@@ -69,8 +69,8 @@ int rf_resolve(struct rf_origin *origin, const char *name, struct rf_found *ret_
  * path is canonical; origin as above for paths below it, else from the root. A descriptor,
  * -ESTALE when something else is there now, or -errno.
  */
-int rf_open_found(int origin_fd, const char *origin_path, const char *path, uint64_t dev,
-	uint64_t ino);
+int rf_open_found(
+	int origin_fd, const char *origin_path, const char *path, uint64_t dev, uint64_t ino);
 
 /* Is any component ".."? */
 bool rf_has_parent_steps(const char *name);

@@ -43,7 +43,8 @@ enum phase {
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-int rf_rule_tree_add(struct rf_rule_tree *tree, const char *path, uint32_t flags, const struct rf_node *like)
+int rf_rule_tree_add(
+	struct rf_rule_tree *tree, const char *path, uint32_t flags, const struct rf_node *like)
 {
 	struct rf_node node = like ? *like : (struct rf_node){0};
 
@@ -103,8 +104,7 @@ static int compare_paths(const char *a, const char *b)
 
 static int compare_nodes(const void *a, const void *b)
 {
-	return compare_paths(
-		((const struct rf_node *)a)->path, ((const struct rf_node *)b)->path);
+	return compare_paths(((const struct rf_node *)a)->path, ((const struct rf_node *)b)->path);
 }
 
 /* Takes from's contents. */
@@ -181,6 +181,8 @@ static enum rf_reach reach_at(enum rf_reach around, uint32_t flags)
 		return around == RF_REACH_NONE ? RF_REACH_NONE : RF_REACH_DENIED;
 	if ((flags & (RF_NODE_READ | RF_NODE_DATA)) && reach != RF_REACH_WRITE)
 		reach = RF_REACH_READ;
+	if ((flags & RF_NODE_RUNTIME) && reach == RF_REACH_NONE)
+		reach = RF_REACH_READ;
 	if (flags & RF_NODE_WRITE)
 		reach = RF_REACH_WRITE;
 	if ((flags & RF_NODE_PROTECT) && reach == RF_REACH_WRITE)
@@ -249,7 +251,8 @@ struct sweeper {
 	struct rf_rule_tree *tree;
 	struct rf_plan *plan;
 	struct rf_sweep *sweep;
-	/* Ancestors of the place in hand; level 0 is the root. Paths borrowed from nodes or pins. */
+	/* Ancestors of the place in hand; level 0 is the root. Paths borrowed from nodes or pins.
+	 */
 	struct level *stack;
 	size_t depth;
 	size_t room;
@@ -378,8 +381,8 @@ static enum phase later(enum phase a, enum phase b)
 }
 
 /* Where the node belongs by itself. */
-static enum phase own_phase(
-	const struct sweeper *s, const struct rf_node *node, enum rf_reach around, enum rf_reach reach)
+static enum phase own_phase(const struct sweeper *s, const struct rf_node *node,
+	enum rf_reach around, enum rf_reach reach)
 {
 	uint32_t flags = node->flags;
 	bool is_inside = rf_path_is_within(node->path, s->plan->workspace);
@@ -520,20 +523,21 @@ static int open_place(
 	const char *below = rf_path_below(node->path, s->plan->workspace);
 	int r;
 
-	if ((node->flags & RF_NODE_DATA) && !(node->flags & (RF_NODE_READ | RF_NODE_WRITE)))
+	if ((node->flags & RF_NODE_DATA) &&
+		!(node->flags & (RF_NODE_READ | RF_NODE_RUNTIME | RF_NODE_WRITE)))
 		kind = RF_VIEW_DATA;
 	r = add_step(s, kind, node, kind == RF_VIEW_DATA ? 0644 : 0, phase);
 	if (r == 0)
-		r = add_rule(s, node->path,
-			reach == RF_REACH_WRITE ? RF_ACCESS_WRITE : RF_ACCESS_READ);
+		r = add_rule(
+			s, node->path, reach == RF_REACH_WRITE ? RF_ACCESS_WRITE : RF_ACCESS_READ);
 	if (r == 0 && (node->flags & RF_NODE_CREATE) && kind == RF_VIEW_BIND)
 		r = rf_strv_add(&s->plan->create, below);
 	return r;
 }
 
 /* Things that are there whatever the host has. */
-static int make_place(struct sweeper *s, const struct rf_node *node, enum rf_reach reach,
-	enum phase phase)
+static int make_place(
+	struct sweeper *s, const struct rf_node *node, enum rf_reach reach, enum phase phase)
 {
 	uint32_t flags = node->flags;
 	int r;
@@ -594,11 +598,10 @@ static int add_device(struct sweeper *s, const struct rf_node *node, enum phase 
 	return r < 0 ? r : add_rule(s, node->path, (enum rf_access)node->perms);
 }
 
-static int place_nothing(struct sweeper *s, const struct rf_node *node, enum rf_reach around,
-	enum phase phase)
+static int place_nothing(
+	struct sweeper *s, const struct rf_node *node, enum rf_reach around, enum phase phase)
 {
-	enum rf_view_kind kind =
-		node->flags & RF_NODE_LINK ? RF_VIEW_SYMLINK : RF_VIEW_DIRECTORY;
+	enum rf_view_kind kind = node->flags & RF_NODE_LINK ? RF_VIEW_SYMLINK : RF_VIEW_DIRECTORY;
 	int r;
 
 	if (!(node->flags & (RF_NODE_LINK | RF_NODE_PRESENT)) || !is_hidden(around))
@@ -695,8 +698,7 @@ static int take_view(struct sweeper *s)
 int rf_rule_tree_sweep(struct rf_rule_tree *tree, struct rf_plan *plan, struct rf_sweep *ret_sweep)
 {
 	struct rf_sweep sweep rf_autosweep = {0};
-	struct sweeper s rf_cleanup(clear_sweeper) = {
-		.tree = tree, .plan = plan, .sweep = &sweep};
+	struct sweeper s rf_cleanup(clear_sweeper) = {.tree = tree, .plan = plan, .sweep = &sweep};
 	int r = push(&s, "/", RF_REACH_NONE, PHASE_AROUND);
 
 	sort(tree);

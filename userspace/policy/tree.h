@@ -10,8 +10,8 @@
  *   T3  at one path deny wins over protect, protect over write, write over read;
  *   T4  a rule below another is deeper and wins;
  *   T5  a rule that changes nothing makes no step;
- *   T6  each directory between a write and a narrowed path below it is pinned by a bind onto itself;
- *   T7  cost is that of one sort, whatever the tree on disk holds.
+ *   T6  each directory between a write and a narrowed path below it is pinned by a bind onto
+ * itself; T7  cost is that of one sort, whatever the tree on disk holds.
  */
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@ enum rf_node_flag {
 	/* A credential: as DENY, but a grant by external read of the very path opens it. */
 	RF_NODE_CREDENTIAL = 1 << 4,
 	RF_NODE_EXTERNAL = 1 << 5,
+	/* A read that nobody declared: it opens nothing that is denied. */
 	RF_NODE_RUNTIME = 1 << 6,
 	RF_NODE_WORKSPACE = 1 << 7,
 	/* Made by us: an empty writable tmpfs, /proc, /dev, a file with data, a device, a link. */
@@ -86,7 +87,8 @@ struct rf_sweep {
 };
 
 /* Takes nothing; path, data are copied. dev and ino 0 for what has no source. 0 or -ENOMEM. */
-int rf_rule_tree_add(struct rf_rule_tree *tree, const char *path, uint32_t flags, const struct rf_node *like);
+int rf_rule_tree_add(
+	struct rf_rule_tree *tree, const char *path, uint32_t flags, const struct rf_node *like);
 void rf_rule_tree_clear(struct rf_rule_tree *tree);
 #define rf_autotree rf_cleanup(rf_rule_tree_clear)
 

@@ -68,10 +68,12 @@ static void make_rules(const struct rf_plan *plan, struct rf_bpf_rules *ret_rule
 		.is_inet_open = true,
 	};
 
-	if (plan->mode == RF_MODE_FULL_ACCESS)
+	if (plan->mode == RF_MODE_FULL_ACCESS) {
 		rules.sockets = RF_BPF_SOCKETS_ALL;
-	else if (plan->posture == RF_POSTURE_NONE)
+		rules.is_unix_foreign_open = true;
+	} else if (plan->posture == RF_POSTURE_NONE) {
 		rules.sockets = RF_BPF_SOCKETS_NONE;
+	}
 	for (size_t i = 0; i < plan->n_families && i < RF_ARRAY_SIZE(rules.families); i++)
 		rules.families[rules.n_families++] = plan->families[i];
 	*ret_rules = rules;

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/launch.h"
+#include "base/path.h"
 #include "base/strv.h"
 #include "enforce/bubblewrap.h"
 #include "enforce/seccomp.h"
@@ -36,21 +38,53 @@ static int add_strings(struct rf_buf *buf, const struct rf_strv *strv)
 
 /* ---- keeper --------------------------------------------------------------------------------- */
 
-static int add_stage_step(struct rf_buf *buf, const struct rf_view_step *step)
+/*
+ * What closes a path in a stage: the mount's nodev makes the device unopenable, for root too; the
+ * directory is empty, ours, and nobody may search it.
+ */
+static int find_mask(const struct rf_sandbox *sandbox, bool is_directory, char *ret_path,
+	size_t size, struct rf_stage_step *staged)
 {
+	struct stat st;
+
+	if (is_directory)
+		snprintf(ret_path, size, "%s/closed", sandbox->controller->runtime);
+	else
+		snprintf(ret_path, size, "/dev/null");
+	if (is_directory && mkdir(ret_path, 0) < 0 && errno != EEXIST)
+		return -errno;
+	if (lstat(ret_path, &st) < 0)
+		return -errno;
+	staged->source_dev = st.st_dev;
+	staged->source_ino = st.st_ino;
+	staged->is_read_only = 1;
+	return 0;
+}
+
+static int add_stage_step(
+	struct rf_buf *buf, const struct rf_sandbox *sandbox, const struct rf_view_step *step)
+{
+	const char *below = rf_path_below(step->destination, sandbox->plan->workspace);
 	struct rf_stage_step staged = {
 		.source_dev = step->source_dev,
 		.source_ino = step->source_ino,
 		.is_read_only = step->kind == RF_VIEW_BIND_RO,
 		.is_directory = step->is_directory,
 	};
-	int r = rf_buf_add(buf, &staged, sizeof(staged));
+	char mask[4200] = "";
+	int r = 0;
 
+	if (step->kind == RF_VIEW_MASK)
+		r = find_mask(sandbox, step->is_directory, mask, sizeof(mask), &staged);
 	if (r == 0)
-		r = rf_buf_add(buf, step->source, strlen(step->source) + 1);
+		r = rf_buf_add(buf, &staged, sizeof(staged));
 	if (r == 0)
-		r = rf_buf_add(buf, step->destination, strlen(step->destination) + 1);
-	return r;
+		r = rf_buf_addf(buf, "%s", step->source ? step->source : mask);
+	if (r == 0)
+		r = rf_buf_add(buf, "", 1);
+	if (r == 0)
+		r = rf_buf_addf(buf, RF_STAGE_TOP "%s%s", *below ? "/" : "", below);
+	return r < 0 ? r : rf_buf_add(buf, "", 1);
 }
 
 static uint32_t keeper_flags(const struct rf_plan *plan)
@@ -93,7 +127,7 @@ int rf_spec_keeper(const struct rf_sandbox *sandbox, unsigned int n_fds_end)
 		r = rf_buf_add(&buf, stage, strlen(stage) + 1);
 	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
 		if (rf_bubblewrap_is_staged(plan, &plan->view[i]))
-			r = add_stage_step(&buf, &plan->view[i]);
+			r = add_stage_step(&buf, sandbox, &plan->view[i]);
 	}
 	return r < 0 ? r : rf_memfd("ringfence-keeper", buf.data, buf.size);
 }
@@ -134,6 +168,10 @@ static uint32_t sandbox_flags(const struct rf_sandbox *sandbox)
 		flags |= RF_SANDBOX_LANDLOCK;
 	if ((flags & RF_SANDBOX_LANDLOCK) && sandbox->controller->facts.landlock_abi >= 6)
 		flags |= RF_SANDBOX_SCOPE;
+	if (plan->is_staged)
+		flags |= RF_SANDBOX_STAGED;
+	if (plan->is_staged && plan->has_user_namespace)
+		flags |= RF_SANDBOX_MAP_USER;
 	return flags;
 }
 
@@ -246,6 +284,8 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 		r = add_body(&buf, plan, first_pass_fd);
 	if (r == 0)
 		r = add_filters(&buf, filters, n_filters);
+	if (r == 0 && plan->is_staged)
+		r = add_string(&buf, plan->workspace);
 	rf_seccomp_free(filters, n_filters);
 	return r < 0 ? r : rf_memfd("ringfence-sandbox", buf.data, buf.size);
 }

@@ -173,8 +173,7 @@ static int make_specs(struct rf_sandbox *sandbox, const struct rf_sandbox_props 
 	if (r < 0)
 		return r;
 	if (plan->mode != RF_MODE_FULL_ACCESS) {
-		r = rf_bubblewrap_make(
-			plan, sandbox->stage_directory, true, &start->bubblewrap, diag);
+		r = rf_bubblewrap_make(plan, true, &start->bubblewrap, diag);
 		if (r != 0)
 			return r;
 		start->arguments = make_arguments(&start->bubblewrap);

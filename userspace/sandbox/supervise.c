@@ -211,6 +211,8 @@ static void on_message(struct rf_sandbox *sandbox, struct rf_launch_message *mes
 		on_spawned(sandbox, message, fd);
 		break;
 	case RF_LAUNCH_SETUP_FAILED:
+		/* After GO too: then the command itself was never executed. */
+		sandbox->stage = RF_STAGE_SETUP;
 		fail_setup(sandbox, "setup-failed", message->text, message->value);
 		break;
 	case RF_LAUNCH_READY:
@@ -257,7 +259,9 @@ static int on_control(
 	size_t n_fds = 0;
 	ssize_t n = rf_receive_fds(fd, &message, sizeof(message), fds, RF_ARRAY_SIZE(fds), &n_fds);
 
-	if (n == -EAGAIN)
+	/* ECONNRESET comes once, before the messages that wait, when the peer closed with some
+	 * unread. */
+	if (n == -EAGAIN || n == -ECONNRESET)
 		return 0;
 	while (n_fds > 1)
 		rf_close(fds[--n_fds]);

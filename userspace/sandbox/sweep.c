@@ -2,8 +2,11 @@
 
 #include "sandbox/sweep.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -146,6 +149,34 @@ static void sweep_record(const struct rf_ledger_record *record, bool is_valid, v
 		(void)rf_bpf_sandbox_remove(sweep->controller->bpf, record->cgroup_id);
 }
 
+/*
+ * The scratch leaf of a controller that died while it proved the BPF guards: named by that
+ * controller's pid, never in the ledger, and only ever removed when it is empty.
+ */
+static void remove_scratch(const struct rf_cgroup_host *host)
+{
+	int copy = host->base_fd < 0
+			   ? -1
+			   : openat(host->base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!directory) {
+		rf_close(copy);
+		return;
+	}
+	while ((entry = readdir(directory))) {
+		char *end = entry->d_name + strcspn(entry->d_name, "-");
+		int pid;
+
+		if (strncmp(entry->d_name, "canary-", 7) != 0 || sscanf(end, "-%d-", &pid) != 1)
+			continue;
+		if (kill(pid, 0) < 0 && errno == ESRCH)
+			(void)unlinkat(host->base_fd, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(directory);
+}
+
 int rf_sweep(struct rf_controller *controller, struct rf_sweep_counts *ret_counts)
 {
 	struct sweep sweep = {.controller = controller};
@@ -158,6 +189,7 @@ int rf_sweep(struct rf_controller *controller, struct rf_sweep_counts *ret_count
 		(void)rf_ledger_retire(controller->ledger, sequence);
 	}
 	rf_buf_clear(&sweep.retired);
+	remove_scratch(controller->cgroups);
 	if (r == 0)
 		*ret_counts = sweep.counts;
 	return r;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -42,21 +43,70 @@ static int on_connection(
 	return 0;
 }
 
+static int make_address(const char *path, struct sockaddr_un *ret_address)
+{
+	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(ret_address->sun_path))
+		return -ENAMETOOLONG;
+	memcpy(ret_address->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+/* Bound under another name and renamed once it listens: a socket that refuses is a dead one. */
 static int bind_socket(int fd, const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char *bound rf_autofree = NULL;
+	struct sockaddr_un address;
 	mode_t mask;
 	int r;
 
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (asprintf(&bound, "%s.new", path) < 0) {
+		bound = NULL;
+		return -ENOMEM;
+	}
+	r = make_address(bound, &address);
+	if (r < 0)
+		return r;
+	/* Left by a dead controller that had this pid. */
+	(void)unlink(bound);
 	mask = umask(0177);
 	r = bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 	umask(mask);
-	if (r == 0 && listen(fd, BACKLOG) < 0)
+	if (r == 0 && (listen(fd, BACKLOG) < 0 || rename(bound, path) < 0))
 		r = -errno;
+	if (r < 0)
+		(void)unlink(bound);
 	return r;
+}
+
+static bool is_dead(const char *path)
+{
+	int fd rf_autoclose = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	if (fd < 0 || make_address(path, &address) < 0)
+		return false;
+	return connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 &&
+	       errno == ECONNREFUSED;
+}
+
+void rf_service_sweep_sockets(const struct rf_service *service)
+{
+	char *pattern rf_autofree = NULL;
+	glob_t found = {0};
+
+	if (asprintf(&pattern, "%s/" RF_PRIVATE_SOCKETS "/*.sock", service->controller->runtime) <
+		0) {
+		pattern = NULL;
+		return;
+	}
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			if (is_dead(found.gl_pathv[i]))
+				(void)unlink(found.gl_pathv[i]);
+		}
+	}
+	globfree(&found);
 }
 
 int rf_service_listen(struct rf_service *service)
@@ -76,8 +126,6 @@ int rf_service_listen(struct rf_service *service)
 		service->listen_path = NULL;
 		return -ENOMEM;
 	}
-	/* Left by a dead controller that had this pid. */
-	(void)unlink(service->listen_path);
 	service->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (service->listen_fd < 0)
 		return -errno;

@@ -158,12 +158,13 @@ static void method_sweep(struct rf_peer *peer, struct rf_call *call rf_unused)
 	/* Preparing swept already; once more only when that was long ago. */
 	if (r == 0 && !is_fresh)
 		r = rf_sweep(controller, &controller->swept);
-	if (r < 0)
+	if (r < 0 && !rf_diag_is_set(&diag))
 		rf_diag_refuse(&diag, "ledger-unavailable", "sweeping: %s", strerror(-r));
 	if (r != 0) {
 		rf_peer_refuse(peer, &diag, NULL);
 		return;
 	}
+	rf_service_sweep_sockets(peer->service);
 	parameters = json_object();
 	json_object_set_new(parameters, "counts", rf_sweep_to_json(&controller->swept));
 	rf_peer_reply(peer, parameters, false);

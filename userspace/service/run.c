@@ -241,7 +241,7 @@ void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
 	if (r == 0 && plan->mode != RF_MODE_FULL_ACCESS)
-		r = rf_bubblewrap_make(plan, NULL, false, &bubblewrap, &diag);
+		r = rf_bubblewrap_make(plan, false, &bubblewrap, &diag);
 	if (r != 0) {
 		refuse(peer, r, &diag, &request, plan);
 		return;

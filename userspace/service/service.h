@@ -61,6 +61,8 @@ struct rf_call {
 /* listen.c: 0 or -errno. */
 int rf_service_listen(struct rf_service *service);
 void rf_service_unlisten(struct rf_service *service);
+/* Removes the sockets of controllers that are gone. */
+void rf_service_sweep_sockets(const struct rf_service *service);
 
 /* peer.c: takes the socket. 0 or -errno. */
 int rf_peer_new(struct rf_service *service, int socket, struct rf_peer **ret_peer);

@@ -107,7 +107,7 @@ class Run:
 
     def __init__(self, argv, flags=CONFINED, view=None, keeper_flags=HAS_BWRAP | DROP_GROUPS,
                  cgroup=None, passed=(), steps=(), stage="", client=None,
-                 raw_keeper=None, raw_sandbox=None, user=(0, 0), closed=(), extra=(),
+                 raw_keeper=None, raw_sandbox=None, user=(0, 0), closed=(), extra=(), tty=-1,
                  **spec):
         spec.setdefault("rules", RULES)
         if passed:
@@ -121,6 +121,8 @@ class Run:
         numbers = {0: stdin, 1: stdout, 2: stderr, 3: control.fileno(), 9: setup}
         for number in closed:
             del numbers[number]
+        if tty >= 0:
+            numbers.update({0: tty, 1: tty, 2: tty})
         arguments = ALWAYS + list(VIEW if view is None else view)
         numbers[4] = memfd(raw_keeper or keeper_spec(
             keeper_flags, leaf=os.path.basename(cgroup) if cgroup else "", stage=stage,
@@ -149,7 +151,7 @@ class Run:
             finally:
                 os._exit(99)
         for number, fd in numbers.items():
-            if number not in (3,) and number < FIRST_FREE:
+            if number != 3 and number < FIRST_FREE and fd != tty:
                 os.close(fd)
         control.close()
         self.pidfd = -1

@@ -57,7 +57,7 @@ def one_round(kind, limit):
     left = ours()
     # Before the keeper was started nobody but the next sweep can remove the leaf.
     if path and os.path.isdir(path):
-        time.sleep(0.02)
+        time.sleep(0.5)
     if path and os.path.isdir(path):
         os.rmdir(path)
         return left, True

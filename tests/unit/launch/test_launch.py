@@ -97,6 +97,25 @@ class Ends(unittest.TestCase):
         run.close()
 
 
+    def test_c9_the_terminal_is_the_controlling_one(self):
+        master, slave = os.openpty()
+        rules = RULES + [("/dev/tty", TTY)]
+        run = Run(["sh", "-c", "stty -a </dev/tty >/dev/null && echo ok; exec sleep 8816"],
+                  flags=CONFINED | TERMINAL, tty=slave, rules=rules)
+        run.start()
+        os.close(slave)
+        output = b""
+        while b"ok" not in output:
+            output += os.read(master, 1000)
+        self.assertTrue(wait_up(8816))
+        os.write(master, b"\x03")
+        status = run.expect(EXITED)[1]
+        run.expect(FIRST_EXITED)
+        self.assertEqual(status, signal.SIGINT)
+        run.close()
+        os.close(master)
+
+
 class NotStarted(unittest.TestCase):
     def failed(self, argv, **options):
         run = Run(argv, **options)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# A page says what the program says: the same options, the same codes.
+
+# help_options COMMAND...: the options that it lists, a line each.
+help_options()
+{
+	"$@" --help | grep -oE '^ +(-[A-Za-z?], +)?--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u
+}
+
+# page_options PAGE SECTION: those that a section of a page explains.
+page_options()
+{
+	awk -v want="$2" '/^##? / { here = ($0 == want) } here' "$RF_TOP/docs/$1.scd" |
+		grep -oE '^\*--[a-z][a-z-]*' | tr -d '*' | sort -u
+}
+
+needs test_manpages_compile host command:scdoc
+test_manpages_compile()
+{
+	local page
+	for page in "$RF_TOP"/docs/*.scd; do
+		scdoc <"$page" >page || fail "$page does not compile"
+		[[ -s page ]] || fail "$page is empty"
+	done
+}
+
+needs test_manpages_a13_have_the_options_of_each_command host
+test_manpages_a13_have_the_options_of_each_command()
+{
+	local command
+	for command in run doctor ps kill freeze thaw sweep; do
+		expect_eq "$(page_options ringfence.1 "## $command")" "$(help_options "$RF" "$command")"
+	done
+	expect_eq "$({ page_options ringfence.1 '## run'; page_options ringfence.1 '## plan'; } | sort -u)" \
+		"$(help_options "$RF" plan)"
+}
+
+needs test_manpages_explain_every_command host
+test_manpages_explain_every_command()
+{
+	local listed
+	listed=$("$RF" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort)
+	[[ -n $listed ]]
+	expect_eq "$(sed -n '/^# SYNOPSIS/,/^# DESCRIPTION/s/^\*ringfence \([a-z]*\)\*.*/\1/p' \
+		"$RF_TOP/docs/ringfence.1.scd" | sort)" "$listed"
+}
+
+needs test_manpages_have_the_options_of_ringfenced host
+test_manpages_have_the_options_of_ringfenced()
+{
+	expect_eq "$(page_options ringfenced.8 '# OPTIONS')" \
+		"$(help_options "$(dirname "$RF")/ringfenced")"
+}
+
+# A code is the first or second argument of what fills a diagnosis.
+needs test_manpages_list_every_refusal_code host
+test_manpages_list_every_refusal_code()
+{
+	local code listed
+	listed=$(sed -n '/^# REFUSALS/,/^# ENVIRONMENT/s/^\*\([a-z0-9-]*\)\*$/\1/p' \
+		"$RF_TOP/docs/ringfence.1.scd")
+	expect_eq "$(sort <<<"$listed")" "$(sort -u <<<"$listed")"
+	find "$RF_TOP/userspace" -name '*.c' -exec cat {} + | tr '\n' ' ' |
+		grep -oE '(rf_diag_refuse|fail_setup)\([^",;]+,\s*"[a-z0-9-]+"' |
+		grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u >codes
+	[[ $(wc -l <codes) -gt 20 ]]
+	while read -r code; do
+		grep -qx -- "$code" <<<"$listed" || fail "ringfence.1 does not list $code"
+	done <codes
+}
