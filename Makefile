@@ -119,6 +119,8 @@ $(O)/userspace/%.o: userspace/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 $(ENFORCE): $(SKELETON)
+# Embedded by the assembler, which the compiler's dependency files do not see.
+$(O)/userspace/wire/service.o: userspace/wire/io.ringfence.varlink
 
 # ---- Phase 4: BPF -------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ test_b2_what_is_not_granted_is_not_there()
 	(cd inside && sh -c "$read_by_every_name" sh "${names[@]}") >unconfined
 	expect_eq "$(grep -c marker-7171 unconfined)" "${#names[@]}"
 
-	"$RF" run --workspace inside --chdir inside --result r.json -- \
+	"$RF" run --workspace inside --result r.json -- \
 		sh -c "$read_by_every_name" sh "${names[@]}" >confined
 	expect_eq "$(grep -c 'No such file or directory' confined)" "${#names[@]}"
 	expect_held r.json fs-read mount-namespace
@@ -64,11 +64,21 @@ test_f_112_a_passed_directory_opens_nothing_below_it()
 	/usr/bin/python3 -c "$open_below" 7 >unconfined
 	expect_errnos unconfined open 0
 
-	# As a standard stream too.
 	"$RF" run --workspace inside --pass-fd 7 --result r.json -- \
-		/usr/bin/python3 -c "$open_below" 7 0 <outside >confined
+		/usr/bin/python3 -c "$open_below" 7 >confined
 	expect_errnos confined open EACCES
 	expect_held r.json fs-read landlock
+}
+
+test_f_112_a_directory_as_standard_input_opens_nothing_below_it()
+{
+	mkdir outside inside
+	echo marker-7174 >outside/secret
+	expect_contains "$(cat /dev/fd/0/secret <outside)" marker-7174
+	for name in /dev/fd/0/secret /proc/self/fd/0/secret /dev/stdin/secret; do
+		expect_status 1 "$RF" run --workspace inside -- cat "$name" <outside >confined 2>&1
+		expect_contains "$(<confined)" 'Permission denied'
+	done
 }
 
 # None but Landlock holds it.

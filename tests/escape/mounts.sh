@@ -26,7 +26,7 @@ test_b9_nothing_can_be_mounted_by_an_ordinary_user()
 {
 	mkdir place
 	as_user 1000 unshare -rm "$(probe escape_mount)" mounts "$PWD/place" >unconfined
-	expect_errnos unconfined 'mount-tmpfs|mount-bind|open_tree' 0
+	expect_errnos unconfined 'mount-tmpfs|mount-bind|umount|fsopen' 0
 
 	as_user 1000 "$RF" run -- "$(probe escape_mount)" mounts "$PWD/place" >confined
 	expect_errnos confined '.*' EPERM
@@ -35,10 +35,10 @@ needs test_b9_nothing_can_be_mounted_by_an_ordinary_user userns
 
 test_b2_the_view_cannot_be_made_writable_by_mount()
 {
-	"$RF" run -- sh -c 'mount -o remount,rw /usr; mount -o remount,rw /; umount /etc/passwd;
-		umount -l /dev; mount --bind /tmp /usr/bin; mount -t proc proc /proc; touch /usr/rf-x' \
-		>confined 2>&1 || true
+	"$RF" run -- sh -c 'for command in "mount -o remount,rw /usr" "mount -o remount,rw /" \
+		"umount /etc/passwd" "umount -l /dev" "mount --bind /tmp /usr/bin" \
+		"mount -t proc proc /proc" "touch /usr/rf-x"
+	do $command 2>/dev/null && echo "done: $command"; done; exit 0' >confined
+	expect_eq "$(<confined)" ''
 	[[ ! -e /usr/rf-x ]]
-	expect_eq "$(grep -cE 'permission denied|not permitted|must be superuser|Read-only|denied' \
-		confined)" "$(wc -l <confined)"
 }

@@ -11,7 +11,7 @@
 source "$RF_TOP/tests/escape/table.bash"
 
 across='link-in|rename-out|rename-in|exchange|proc-fd-link'
-maybe='setflags|f?setxattr|1/root-write'
+maybe='setflags|f?setxattr|1.root-write'
 
 make_outside()
 {
@@ -38,7 +38,7 @@ expect_refused()
 	state_of_outside | diff "$RF_SCRATCH/before" - || fail "something outside has changed"
 	expect_errnos confined 'inside|inside-other' 0
 	expect_errnos confined "$across" EXDEV
-	expect_errnos confined '1/root-write' EACCES
+	expect_errnos confined '1.root-write' EACCES
 	# ENOTTY and EOPNOTSUPP: the filesystem knows no such thing.
 	expect_errnos confined 'setflags|f?setxattr' EROFS ENOTTY EOPNOTSUPP
 	sed -Ei "/^($across|$maybe|inside|inside-other) /d" confined

@@ -15,7 +15,7 @@ run()
 # warned TEXT: exactly one line of Ringfence's has it.
 warned()
 {
-	expect_eq "$(grep -c "^ringfence: .*$1" "$messages")" 1
+	[[ $(grep -c "^ringfence: .*$1" "$messages") -eq 1 ]] || fail "not one line on $1: $(<"$messages")"
 }
 
 # refused CODE OPTION...: with that code, before anything ran.

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -53,6 +54,14 @@ static int open_and_read(
 	return read_policy(fd, path, policy, diag);
 }
 
+/* sudo and setpriv leave another user's variables: a directory counts only when it is our own. */
+static bool is_own(const char *directory)
+{
+	struct stat st;
+
+	return directory && directory[0] == '/' && stat(directory, &st) == 0 && st.st_uid == getuid();
+}
+
 /* NULL: no home, so no default of the user's. */
 static char *user_policy_path(void)
 {
@@ -61,16 +70,16 @@ static char *user_policy_path(void)
 	char *path = NULL;
 	int r;
 
-	if (config && config[0] == '/') {
+	if (is_own(config)) {
 		r = asprintf(&path, "%s/ringfence/policy.yaml", config);
 		return r < 0 ? NULL : path;
 	}
-	if (!home || home[0] != '/') {
+	if (!is_own(home)) {
 		const struct passwd *user = getpwuid(getuid());
 
 		home = user ? user->pw_dir : NULL;
 	}
-	if (!home)
+	if (!is_own(home))
 		return NULL;
 	r = asprintf(&path, "%s/.config/ringfence/policy.yaml", home);
 	return r < 0 ? NULL : path;

@@ -115,8 +115,8 @@ static int add_pass_fd(struct rf_run_options *to, const char *text, struct rf_di
 			return 0;
 	}
 	if (to->n_pass_fds >= RF_PASS_FDS_MAX)
-		return rf_diag_refuse(diag, "too-many-descriptors", "at most %u descriptors can be passed",
-			RF_PASS_FDS_MAX);
+		return rf_diag_refuse(diag, "too-many-descriptors",
+			"at most %u descriptors can be passed", RF_PASS_FDS_MAX);
 	/* Here nothing of ours is open yet, so this one is the caller's. */
 	if (fcntl((int)number, F_GETFD) < 0)
 		return rf_diag_refuse(diag, "pass-fd-closed",

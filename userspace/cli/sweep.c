@@ -25,6 +25,21 @@ static int apply(
 	return 0;
 }
 
+/* What stays and may still run, though no controller answers for it. */
+static void warn(const json_t *counts)
+{
+	static const char *const left[] = {
+		"identity-unverified", "own-cgroup-unknown", "kill-failed"};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(left); i++) {
+		json_int_t n = json_integer_value(json_object_get(counts, left[i]));
+
+		if (n > 0)
+			rf_say_error("%lld %s left running: %s", (long long)n,
+				n == 1 ? "record" : "records", left[i]);
+	}
+}
+
 static int sweep(bool is_json, struct rf_diag *diag)
 {
 	struct rf_connection connection rf_autoconnection = {0};
@@ -40,8 +55,11 @@ static int sweep(bool is_json, struct rf_diag *diag)
 	if (r != 0)
 		return r;
 	counts = json_object_get(answer, "counts");
-	if (is_json)
+	if (is_json) {
+		warn(counts);
 		return rf_print_json(counts);
+	}
+	warn(counts);
 	json_object_foreach (counts, reason, count)
 		printf("%-20s %lld\n", reason, (long long)json_integer_value(count));
 	return 0;

@@ -106,7 +106,23 @@ static int add_mask(struct rf_bubblewrap *b, const struct rf_view_step *step)
 	return r < 0 ? r : add(b, "--remount-ro", step->destination, NULL);
 }
 
-static int add_step(struct rf_bubblewrap *b, const struct rf_view_step *step, bool has_fds)
+/*
+ * uid 0 writes /proc/sys without any capability, and bubblewrap leaves it writable for a root
+ * caller: its test by access(2) takes the refusal of the directory for a read-only mount.
+ */
+static int add_proc(
+	struct rf_bubblewrap *b, const struct rf_plan *plan, const struct rf_view_step *step)
+{
+	static const char *const closed[] = {"/proc/sys", "/proc/sysrq-trigger"};
+	int r = add(b, "--proc", step->destination, NULL);
+
+	for (size_t i = 0; r == 0 && !plan->has_user_namespace && i < RF_ARRAY_SIZE(closed); i++)
+		r = add(b, "--ro-bind-try", closed[i], closed[i]);
+	return r;
+}
+
+static int add_step(struct rf_bubblewrap *b, const struct rf_plan *plan,
+	const struct rf_view_step *step, bool has_fds)
 {
 	int r;
 
@@ -118,7 +134,7 @@ static int add_step(struct rf_bubblewrap *b, const struct rf_view_step *step, bo
 		r = add_perms(b, step->perms);
 		return r < 0 ? r : add(b, "--dir", step->destination, NULL);
 	case RF_VIEW_PROC:
-		return add(b, "--proc", step->destination, NULL);
+		return add_proc(b, plan, step);
 	case RF_VIEW_DEV:
 		return add(b, "--dev", step->destination, NULL);
 	case RF_VIEW_BIND:
@@ -193,7 +209,7 @@ int rf_bubblewrap_make(const struct rf_plan *plan, bool has_fds,
 	r = add_namespaces(&b, plan);
 	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
 		if (!rf_bubblewrap_is_staged(plan, &plan->view[i]))
-			r = add_step(&b, &plan->view[i], has_fds);
+			r = add_step(&b, plan, &plan->view[i], has_fds);
 	}
 	if (r == 0)
 		r = add(&b, "--chdir", "/", NULL);

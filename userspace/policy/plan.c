@@ -74,7 +74,6 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 
 static void clear_planner(struct rf_planner *planner)
 {
-	rf_plan_free(planner->plan);
 	rf_rule_tree_clear(&planner->tree);
 	rf_sweep_clear(&planner->sweep);
 	rf_origin_clear(&planner->origin);

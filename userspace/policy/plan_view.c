@@ -61,10 +61,11 @@ static int check_helper(struct rf_planner *planner, const char *path)
 	r = rf_resolve(&planner->root, path, &found);
 	if (r < 0)
 		return r;
-	if (rf_rule_tree_reach(&planner->tree, found.path) != RF_REACH_WRITE)
+	if (rf_rule_tree_reach(&planner->tree, found.path) != RF_REACH_WRITE &&
+		!rf_path_is_within(found.path, planner->plan->workspace))
 		return 0;
 	rf_diag_refuse(planner->diag, "untrusted-helper",
-		"%.500s lies in a place that the command could write to", found.path);
+		"%.500s lies in the workspace, or where the command could write", found.path);
 	rf_diag_hint(planner->diag,
 		"choose another workspace, protect that path, or install ringfence outside");
 	rf_diag_path(planner->diag, found.path);

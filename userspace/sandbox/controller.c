@@ -40,7 +40,9 @@ static int open_helper(const char *path, uid_t uid, int *ret_fd, struct rf_diag 
 	struct stat st;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (!path[0])
+		r = rf_diag_refuse(diag, "helper-missing", "ringfence-launch is missing");
+	else if (fd < 0 || fstat(fd, &st) < 0)
 		r = rf_diag_refuse(diag, "helper-missing", "%s: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != uid) || (st.st_mode & 022))
 		r = rf_diag_refuse(diag, "untrusted-helper",

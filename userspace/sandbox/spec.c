@@ -235,7 +235,8 @@ static int add_body(struct rf_buf *buf, const struct rf_plan *plan, unsigned int
 	if (r == 0)
 		r = add_string(buf, plan->directory);
 	if (r == 0)
-		r = add_string(buf, plan->program ? plan->program : "");
+		/* A bare name is searched inside, along the command's own PATH. */
+		r = add_string(buf, plan->program && strchr(plan->program, '/') ? plan->program : "");
 	if (r == 0)
 		r = add_strings(buf, &plan->argv);
 	if (r == 0)

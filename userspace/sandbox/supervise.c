@@ -92,15 +92,17 @@ static int apply_limits(struct rf_sandbox *sandbox)
 	const struct rf_limit_asked *pids = &sandbox->plan->limits[RF_LIMIT_PIDS];
 	bool has_memory = memory->is_set && !memory->is_none;
 	bool has_pids = pids->is_set && !pids->is_none;
+	bool is_waived = sandbox->plan->waived & (1U << RF_PROMISE_LIMITS);
 	int r = 0;
 
 	if ((has_memory || has_pids) && !sandbox->cgroup)
-		return -ENOENT;
+		return is_waived ? 0 : -ENOENT;
 	if (has_memory)
 		r = rf_cgroup_limit_memory(sandbox->cgroup, memory->value);
-	if (r == 0 && has_pids)
+	if ((r == 0 || is_waived) && has_pids)
 		r = rf_cgroup_limit_pids(sandbox->cgroup, pids->value + wrapper_tasks(sandbox));
-	return r;
+	/* Waived: of two limits the one that can be had is set all the same. */
+	return is_waived ? 0 : r;
 }
 
 static int on_timeout(sd_event_source *source rf_unused, uint64_t usec rf_unused, void *userdata)

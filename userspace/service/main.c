@@ -158,6 +158,8 @@ int main(int argc, char **argv)
 	struct rf_service service rf_cleanup(service_clear) = {.listen_fd = -1};
 	int r;
 
+	/* Started through a descriptor, older kernels would name it by the descriptor's number. */
+	(void)prctl(PR_SET_NAME, "ringfenced");
 	argp_err_exit_status = STATUS_REFUSED;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (fcntl(options.private_fd, F_SETFD, FD_CLOEXEC) < 0) {

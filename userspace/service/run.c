@@ -302,6 +302,26 @@ static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
 	}
 }
 
+static void warn(struct rf_peer *peer, const char *text)
+{
+	rf_peer_reply(peer, json_pack("{s:s}", "warning", text), true);
+}
+
+/* What this run does not need, and its user should know. */
+static void tell_surroundings(struct rf_peer *peer)
+{
+	char text[160];
+	int r = rf_service_listen(peer->service);
+
+	if (r < 0) {
+		snprintf(text, sizeof(text), "`ringfence ps` and `kill` cannot see this run: %s",
+			strerror(-r));
+		warn(peer, text);
+	}
+	if (rf_sweep_left_something(&peer->service->controller->swept))
+		warn(peer, "something of a dead controller may still run: see `ringfence sweep`");
+}
+
 /* The plan sorted the numbers and dropped repeated ones: bring the descriptors into its order. */
 static void align_pass_fds(const struct request *request, const struct rf_plan *plan, int *ret_fds)
 {
@@ -365,8 +385,7 @@ void rf_method_run(struct rf_peer *peer, struct rf_call *call)
 		r = make_plan(peer, &request, &plan, &diag);
 	if (r == 0) {
 		tell_warnings(peer, plan);
-		/* Without it ps and kill do not see this run; the run itself does not need it. */
-		(void)rf_service_listen(peer->service);
+		tell_surroundings(peer);
 		r = start(peer, &request, RF_TAKE(plan), &diag);
 	}
 	if (r != 0)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# shellcheck shell=bash
+#
+# Outcomes, signals and streams (C7, C9): what a caller sees is what it would see without a sandbox,
+# and the result is the sure word.
+
+# ---- outcomes (C7) -------------------------------------------------------------------------------
+
+test_c7_the_status_passes_through()
+{
+	local status
+	for status in 0 1 42 255; do
+		expect_status "$status" "$RF" run --result r.json -- sh -c "exit $status"
+		expect_json r.json '[.stage, .reason, .exit_code, .signal]' "[\"exit\",\"exit\",$status,null]"
+	done
+}
+
+test_f_75_a_refusal_is_no_exit()
+{
+	expect_status 125 "$RF" run --write ../x --result r.json -- touch ran 2>err
+	expect_json r.json '[.stage, .reason]' '["plan","setup"]'
+	expect_json r.json '.refusal | has("code") and has("message")' true
+	expect_contains "$(<err)" 'ringfence: '
+	[[ ! -e ran ]]
+	expect_status 125 "$RF" run --result s.json -- sh -c 'exit 125' 2>err
+	expect_json s.json '[.stage, .reason, .exit_code, has("refusal")]' '["exit","exit",125,false]'
+	expect_eq "$(<err)" ''
+}
+
+test_f_75_not_found_is_127()
+{
+	expect_status 127 "$RF" run --result r.json -- nosuchcmd 2>err
+	expect_json r.json '[.stage, .reason, .exit_code, has("refusal")]' '["exec","exit",127,false]'
+	expect_contains "$(<err)" 'ringfence: nosuchcmd'
+	expect_status 127 "$RF" run -- ./nosuchcmd 2>err
+	expect_contains "$(<err)" 'ringfence: ./nosuchcmd'
+	# The same number from the command itself has another stage.
+	expect_status 127 "$RF" run --result r.json -- sh -c 'exit 127'
+	expect_json r.json '[.stage, .reason]' '["exit","exit"]'
+}
+
+test_f_75_not_executable_is_126()
+{
+	: >x
+	expect_status 126 "$RF" run --result r.json -- ./x 2>err
+	expect_json r.json '[.stage, .reason, .exit_code]' '["exec","exit",126]'
+	expect_contains "$(<err)" 'ringfence: ./x'
+	mkdir d
+	expect_status 126 "$RF" run -- ./d 2>err
+	printf 'neither a script nor a program' >y
+	chmod +x y
+	expect_status 126 "$RF" run -- ./y 2>err
+}
+
+test_f_76_death_by_signal_is_128_and_its_number()
+{
+	local signal number
+	while read -r signal number; do
+		# shellcheck disable=SC2016
+		expect_status $((128 + number)) "$RF" run --result r.json -- sh -c 'kill -$0 $$' "$signal"
+		expect_json r.json '[.stage, .reason, .exit_code, .signal]' \
+			"[\"exit\",\"signal\",$((128 + number)),$number]"
+	done <<-END
+		TERM 15
+		SEGV 11
+		ABRT 6
+		KILL 9
+	END
+}
+
+test_f_76_exit_137_is_no_kill()
+{
+	expect_status 137 "$RF" run --result r.json -- sh -c 'exit 137'
+	expect_json r.json '[.reason, .exit_code, .signal]' '["exit",137,null]'
+}
+
+test_f_91_timeout_is_124_and_says_so()
+{
+	local begin=$EPOCHREALTIME took
+	expect_status 124 "$RF" run --timeout 500ms --result r.json -- sleep 7740
+	took=$(((${EPOCHREALTIME/./} - ${begin/./}) / 1000))
+	gone 'sleep 7740' || fail 'sleep 7740 lives on'
+	expect_json r.json '[.stage, .reason, .exit_code, .limits_hit]' '["exit","timeout",124,["timeout"]]'
+	[[ $took -ge 500 && $took -lt $((500 + $(scaled 1500))) ]] || fail "took $took ms"
+}
+
+test_f_91_what_ends_in_time_did_not_time_out()
+{
+	expect_status 124 "$RF" run --timeout 1m --result r.json -- sh -c 'exit 124'
+	expect_json r.json '[.reason, .limits_hit]' '["exit",[]]'
+}
+
+test_c7_the_timeout_outlasts_a_trap_by_the_grace()
+{
+	expect_status 124 "$RF" run --timeout 300ms --grace 300ms --result r.json -- \
+		sh -c 'trap "echo got" TERM; while :; do sleep 0.05; done' >out
+	expect_eq "$(head -n1 out)" got
+	expect_json r.json .reason timeout
+	# A command that ends in its grace has still been stopped by the limit.
+	expect_status 124 "$RF" run --timeout 300ms --grace 20s --result r.json -- \
+		sh -c 'trap "exit 0" TERM; while :; do sleep 0.05; done'
+	expect_json r.json .reason timeout
+}
+
+test_c7_an_abort_while_setting_up_leaves_nothing()
+{
+	local client delay status
+	for delay in 0 0.01 0.03; do
+		env --default-signal=INT "$RF" run --write made/by/us --result r.json -- \
+			sh -c 'touch ran; sleep 7741' 2>err &
+		client=$!
+		sleep "$delay"
+		kill -INT "$client" 2>/dev/null
+		status=0
+		wait "$client" || status=$?
+		gone 'sleep 7741' || fail 'sleep 7741 lives on'
+		[[ $status -eq 130 ]] || fail "status $status after $delay: $(<err)"
+		if [[ -e ran ]]; then
+			rm ran
+			continue
+		fi
+		[[ ! -e made ]] || fail "after $delay a directory of ours stays"
+	done
+}
+
+test_c7_the_result_is_written_once_all_is_empty()
+{
+	"$RF" run --result fd:5 -- sh -c 'setsid sleep 7742 & exit 0' 5>r.json
+	expect_json r.json .version 1
+	expect_json r.json .processes.stragglers_killed 1
+	expect_json r.json '.wall_ms < 60000 and .cpu_ms >= 0' true
+	expect_json r.json '.started | test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{3}Z$")' true
+	expect_json r.json .argv '["sh","-c","setsid sleep 7742 & exit 0"]'
+}
+
+# ---- signals (C9) --------------------------------------------------------------------------------
+
+test_f_62_ctrl_c_reaches_the_command()
+{
+	# shellcheck disable=SC2016
+	expect_status 130 script -qec '"$RF" run -- sleep 7703' /dev/null \
+		< <(wait_for 5 running 'sleep 7703' && printf '\003' && sleep "$(scaled 1)") >out
+	gone 'sleep 7703' || fail 'sleep 7703 lives on'
+}
+
+test_f_62_ctrl_c_reaches_every_process_of_the_group()
+{
+	# shellcheck disable=SC2016
+	expect_status 9 script -qec '"$RF" run -- sh -c "trap \"exit 9\" INT; sleep 7743; sleep 7743"' \
+		/dev/null < <(wait_for 5 running 'sleep 7743' && printf '\003' && sleep "$(scaled 1)") >out
+	gone 'sleep 7743' || fail 'sleep 7743 lives on'
+}
+
+test_c9_signals_are_forwarded()
+{
+	local client signal
+	# A job in the background has INT and QUIT ignored.
+	# shellcheck disable=SC2016
+	env --default-signal=INT,QUIT "$RF" run -- sh -c '
+		for s in INT HUP QUIT USR1 USR2 WINCH CONT; do trap "echo $s" $s; done
+		trap "echo TERM; exit 5" TERM
+		sleep 7744 & echo up; while :; do wait $!; done' >out &
+	client=$!
+	wait_for 5 grep -qs up out
+	for signal in INT HUP QUIT USR1 USR2 WINCH CONT TERM; do
+		kill -"$signal" "$client"
+		wait_for 3 grep -q "^$signal\$" out
+	done
+	expect_status 5 wait "$client"
+	expect_eq "$(xargs <out)" 'up INT HUP QUIT USR1 USR2 WINCH CONT TERM'
+}
+
+test_c9_a_signal_ends_the_run_with_its_number()
+{
+	local client signal number
+	while read -r signal number; do
+		rm -f out
+		env --default-signal=INT,QUIT "$RF" run --result r.json -- \
+			sh -c 'echo up; exec sleep 7745' >out &
+		client=$!
+		wait_for 5 running 'sleep 7745'
+		kill -"$signal" "$client"
+		expect_status $((128 + number)) wait "$client"
+		expect_json r.json '[.reason, .signal]' "[\"signal\",$number]"
+	done <<-END
+		INT 2
+		HUP 1
+		USR1 10
+	END
+}
+
+test_c9_what_was_ignored_stays_ignored()
+{
+	# shellcheck disable=SC2016
+	expect_eq "$(sh -c 'trap "" HUP USR1
+		exec "$RF" run -- sh -c "kill -HUP \$\$; kill -USR1 \$\$; echo alive"')" alive
+	# And what was not, is not: the launcher's own mask does not show.
+	expect_eq "$("$RF" run -- grep -E '^Sig(Blk|Ign)' /proc/self/status)" \
+		"$(grep -E '^Sig(Blk|Ign)' /proc/self/status)"
+}
+
+state_of()
+{
+	sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status"
+}
+
+is_state()
+{
+	[[ $(state_of "$1") == [$2] ]]
+}
+
+test_c9_stop_and_continue_reach_both()
+{
+	local client command
+	# A group of its own: what has no parent outside of its group cannot be stopped by TSTP.
+	set -m
+	"$RF" run -- sleep 7746 &
+	client=$!
+	set +m
+	wait_for 5 running 'sleep 7746'
+	command=$(pgrep -fx 'sleep 7746')
+	kill -TSTP "$client"
+	wait_for 5 is_state "$command" T
+	wait_for 5 is_state "$client" T
+	kill -CONT "$client"
+	wait_for 5 is_state "$command" SR
+	wait_for 5 is_state "$client" SR
+	kill -TERM "$client"
+	expect_status 143 wait "$client"
+	gone 'sleep 7746' || fail 'sleep 7746 lives on'
+}
+
+# ---- streams (C9) --------------------------------------------------------------------------------
+
+test_c9_streams_are_the_callers_own()
+{
+	expect_eq "$(echo hello | "$RF" run -- cat)" hello
+	"$RF" run -- sh -c 'echo out; echo err >&2' >out 2>err
+	expect_eq "$(<out)" out
+	expect_eq "$(<err)" err
+	# A file is that file, position and all.
+	printf 'one\ntwo\n' >lines
+	{
+		read -r _
+		expect_eq "$("$RF" run -- cat)" two
+	} <lines
+	expect_eq "$("$RF" run -- readlink /proc/self/fd/0 </dev/null)" /dev/null
+}
+
+test_c9_a_slow_reader_gets_it_all_before_the_result()
+{
+	local n=300000 got
+	# Much more than the pipe holds is written, and the reader does not hurry.
+	got=$("$RF" run --result r.json -- head -c "$n" /dev/zero | { sleep 0.3; wc -c; })
+	expect_eq "$got" "$n"
+	expect_json r.json .reason exit
+	got=$("$RF" run -- sh -c 'head -c 40000 /dev/zero; kill -9 $$' | { sleep 0.3; wc -c; })
+	expect_eq "$got" 40000
+}
+
+test_c9_a_reader_that_goes_away_ends_the_command_as_ever()
+{
+	# shellcheck disable=SC2016
+	expect_status 0 bash -c 'set +o pipefail; "$RF" run --result r.json -- yes | head -n1 >/dev/null'
+	expect_json r.json '[.reason, .signal]' '["signal",13]'
+}
+
+test_c9_closed_streams_stay_closed()
+{
+	local redirection
+	"$RF" run -- true <&-
+	"$RF" run -- true >&-
+	"$RF" run -- true 2>&-
+	"$RF" run -- true <&- >&- 2>&-
+	# As without a sandbox: the descriptor is not there.
+	for redirection in '<&-' '>&-' '2>&-'; do
+		eval "sh -c 'for n in 0 1 2; do test -e /proc/self/fd/\$n || exit 3\$n; done'" "$redirection" ||
+			plain=$?
+		eval "\"\$RF\" run -- sh -c 'for n in 0 1 2; do test -e /proc/self/fd/\$n || exit 3\$n; done'" \
+			"$redirection" || confined=$?
+		expect_eq "$redirection ${confined-0}" "$redirection ${plain-0}"
+	done
+}
+
+test_c9_end_of_input_comes_through()
+{
+	local out
+	out=$({ echo a; sleep 0.2; echo b; } | "$RF" run -- sh -c 'cat; echo end')
+	expect_eq "$(xargs <<<"$out")" 'a b end'
+	# What the command left unread is there for the next.
+	out=$(printf 'one\ntwo\n' | { "$RF" run -- true; cat; })
+	expect_eq "$(xargs <<<"$out")" 'one two'
+}
+
+test_c9_without_a_terminal_the_command_has_none()
+{
+	expect_status 2 "$RF" run -- sh -c ': </dev/tty' 2>err
+	expect_eq "$("$RF" run -- sh -c 'test -t 0 || echo none')" none
+}
