@@ -56,7 +56,9 @@ test_c3_the_launcher_outlives_every_signal_from_inside()
 test_c7_a_starved_launcher_never_looks_like_success()
 {
 	local status=0
-	"$RF" run --result r.json -- sh -c "$(probe escape_process) starve 1 >limits; exit 9" || status=$?
+	"$RF" run --external-read "$(probe escape_process)" --result r.json -- \
+		sh -c "$(probe escape_process) starve 1 >limits; exit 9" || status=$?
+	expect_errnos limits '.*' 0 EPERM
 	[[ $status -ne 0 ]]
 	expect_eq "$(jq -r .exit_code r.json)" "$([[ $status -eq 9 ]] && echo 9 || echo null)"
 }

@@ -40,7 +40,8 @@ needs test_c3_a_fork_storm_of_an_ordinary_user_ends_too userns
 test_c3_a_storm_that_is_deaf_to_term_ends_at_the_time_limit()
 {
 	local before
-	expect_status 124 "$RF" run --timeout 500ms --grace 200ms --result r.json -- \
+	expect_status 124 "$RF" run --timeout 500ms --grace 200ms --result r.json \
+		--external-read "$(probe escape_storm)" -- \
 		sh -c "trap '' TERM INT HUP; $(probe escape_storm) 10 20000 $PWD/beats; while :; do sleep 1; done" \
 		>/dev/null
 	before=$(stat -c %s beats)

@@ -142,8 +142,11 @@ test_c2_a_process_moved_to_another_cgroup_dies_too()
 test_f_63_term_reaches_the_command_and_its_status_comes_back()
 {
 	local client
-	"$RF" run -- sh -c 'trap "echo got; exit 9" TERM; sleep 7704 & echo x >started; wait' >out &
+	"$RF" run --events e -- \
+		sh -c 'trap "echo got; exit 9" TERM; sleep 7704 & echo x >started; wait' >out &
 	client=$!
+	# Before its client knows that it has started, a signal aborts the run.
+	id_of e >id
 	wait_for 5 test -s started
 	kill -TERM "$client"
 	expect_status 9 wait "$client"

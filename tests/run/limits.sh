@@ -85,8 +85,10 @@ test_f_90_there_is_no_hidden_limit()
 
 test_f_90_the_callers_own_limits_hold()
 {
-	(ulimit -n 77 && ulimit -c 0 && exec "$RF" run -- sh -c 'ulimit -n; ulimit -c') >out
+	(ulimit -S -n 77 && ulimit -c 0 && exec "$RF" run -- sh -c 'ulimit -n; ulimit -c') >out
 	expect_eq "$(xargs <out)" '77 0'
+	(ulimit -n 1000 && exec "$RF" run -- sh -c 'ulimit -H -n') >out
+	expect_eq "$(<out)" 1000
 }
 
 test_c8_plan_prints_asked_and_effective()
@@ -105,7 +107,9 @@ test_c8_a_bad_limit_is_refused()
 		'--memory 1Q' '--memory -5' '--memory 0' '--pids 0' '--pids x' '--pids -3' '--grace 2'; do
 		# shellcheck disable=SC2086
 		expect_status 125 "$RF" run $option -- touch ran 2>err
-		expect_contains "$(<err)" "${option%% *}"
+		# By its name, as an option or as a key of the policy.
+		option=${option%% *}
+		expect_contains "$(<err)" "${option#--}"
 	done
 	[[ ! -e ran ]]
 }

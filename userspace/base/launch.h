@@ -147,6 +147,7 @@ enum rf_launch_access {
 	RF_LAUNCH_DEVICE,
 	RF_LAUNCH_TERMINAL,
 	RF_LAUNCH_SOCKET, /* connect to a socket made outside (ABI 9); nothing below it */
+	RF_LAUNCH_LIST,	  /* read directories, not files */
 };
 
 enum rf_launch_kind {

@@ -82,11 +82,16 @@ static void report_denial(const json_t *denial)
 void rf_report_result(const json_t *result, const struct rf_policy *policy)
 {
 	const json_t *limits = json_object_get(result, "limits_hit");
+	const char *reason = rf_json_get_text(result, "reason");
 	const json_t *denials = json_object_get(result, "denials");
 	size_t n_denials = json_array_size(denials);
 	const json_t *entry;
 	size_t i;
 
+	if (reason && strcmp(reason, "lost") == 0)
+		rf_say_error("the run is lost: it ended without its first process saying how");
+	else if (reason && strcmp(reason, "oom") == 0 && json_array_size(limits) == 0)
+		rf_say_error("the kernel ran out of memory and killed the command");
 	json_array_foreach (limits, i, entry) {
 		if (json_is_string(entry))
 			report_limit(json_string_value(entry), policy);

@@ -234,12 +234,13 @@ static void add_pair_rules(struct builder *b, bool is_unix_told)
 			b, &(struct field){SCMP_SYS(socketpair), -1, 1, TYPE_MASK}, connected);
 }
 
-static void add_network_rules(
-	struct builder *b, const struct rf_plan *plan, bool has_lsm_sockets, bool has_landlock_unix)
+static void add_network_rules(struct builder *b, const struct rf_plan *plan, bool has_lsm_sockets)
 {
-	bool is_unix_open = plan->is_unix_open && (has_lsm_sockets || has_landlock_unix);
+	/* The plan has decided, waivers included. */
+	bool is_unix_open = plan->is_unix_open;
 
-	/* The filter answers before the LSM hooks: where those decide, they also keep the record. */
+	/* The filter answers before the LSM hooks: where those decide, they also keep the record.
+	 */
 	if (!has_lsm_sockets)
 		add_socket_rules(b, plan, is_unix_open);
 	add_pair_rules(b, is_unix_open || has_lsm_sockets);
@@ -358,8 +359,8 @@ static int make_quiet(struct rf_seccomp_filter *ret_filter)
 	return builder_finish(&b, 0, ret_filter);
 }
 
-static int make_loud(const struct rf_plan *plan, bool has_lsm_sockets, bool has_landlock_unix,
-	struct rf_seccomp_filter *ret_filter)
+static int make_loud(
+	const struct rf_plan *plan, bool has_lsm_sockets, struct rf_seccomp_filter *ret_filter)
 {
 	scmp_filter_ctx owned rf_cleanup(release_p) = NULL;
 	struct builder b = {0};
@@ -369,7 +370,7 @@ static int make_loud(const struct rf_plan *plan, bool has_lsm_sockets, bool has_
 	owned = b.filter;
 	if (r < 0)
 		return r;
-	add_network_rules(&b, plan, has_lsm_sockets, has_landlock_unix);
+	add_network_rules(&b, plan, has_lsm_sockets);
 	if (!plan->is_io_uring_open)
 		add_ring_rules(&b);
 	if (plan->mode != RF_MODE_FULL_ACCESS) {
@@ -379,7 +380,7 @@ static int make_loud(const struct rf_plan *plan, bool has_lsm_sockets, bool has_
 	return builder_finish(&b, SECCOMP_FILTER_FLAG_LOG, ret_filter);
 }
 
-int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets, bool has_landlock_unix,
+int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets,
 	struct rf_seccomp_filter **ret_filters, size_t *ret_n)
 {
 	struct rf_seccomp_filter *filters = NULL;
@@ -401,7 +402,7 @@ int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets, bool has_l
 		n += r == 0;
 	}
 	if (r == 0) {
-		r = make_loud(plan, has_lsm_sockets, has_landlock_unix, &filters[n]);
+		r = make_loud(plan, has_lsm_sockets, &filters[n]);
 		n += r == 0;
 	}
 	if (r < 0) {

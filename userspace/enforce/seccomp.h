@@ -23,10 +23,10 @@ struct rf_seccomp_filter {
 /*
  * The filters of the plan, to be installed in this order; at most two, none for full access
  * without a network rule. has_lsm_sockets: BPF LSM decides every socket operation, the filter is a
- * floor below it. has_landlock_unix: Landlock (ABI 9) tells one Unix socket from another.
+ * floor below it.
  * The array belongs to the caller (rf_seccomp_free). 0 or -errno.
  */
-int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets, bool has_landlock_unix,
+int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets,
 	struct rf_seccomp_filter **ret_filters, size_t *ret_n);
 
 /* Takes NULL; returns NULL. */

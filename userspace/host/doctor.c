@@ -181,6 +181,13 @@ static int refuse_with_words(
 		return refuse_setup(diag, &check);
 	}
 	rf_diag_mechanism(diag, "mount-namespace", "bubblewrap");
+	/* Every step works by itself, so it is a path of the plan that does not. */
+	if (strstr(line, "Race condition binding") || strstr(line, "Can't bind mount") ||
+		strstr(line, "Can't create file") || strstr(line, "Can't mkdir")) {
+		rf_diag_hint(diag, "something else was changing it: run again");
+		return rf_diag_refuse(diag, "source-changed",
+			"a path of the plan became something else while it was mounted");
+	}
 	rf_diag_hint(diag, "`ringfence doctor` tries every step by itself");
 	return rf_diag_refuse(diag, "bubblewrap-failed",
 		"bubblewrap could not set the sandbox up: %s", line[0] ? line : "it said nothing");

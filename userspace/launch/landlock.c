@@ -44,6 +44,8 @@ static uint64_t rf_landlock_rights(uint32_t access, uint64_t handled)
 		return (RF_LANDLOCK_DEVICE | RF_LANDLOCK_IOCTL_DEV) & handled;
 	case RF_LAUNCH_SOCKET:
 		return RF_LANDLOCK_RESOLVE_UNIX & handled;
+	case RF_LAUNCH_LIST:
+		return RF_LANDLOCK_READ_DIR & handled;
 	}
 	return 0;
 }

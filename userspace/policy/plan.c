@@ -227,7 +227,10 @@ static int plan_full_access(struct rf_planner *planner)
 		planner->plan->program = strdup(planner->plan->argv.items[0]);
 		r = planner->plan->program ? 0 : -ENOMEM;
 	}
-	return r ? r : rf_planner_promises(planner);
+	if (r == 0)
+		r = rf_planner_promises(planner);
+	planner->plan->is_unix_open = true;
+	return r;
 }
 
 static int plan_confined(struct rf_planner *planner)

@@ -64,7 +64,7 @@ enum rf_access {
 	RF_ACCESS_WRITE,    /* READ and every change, rename and link (REFER) included */
 	RF_ACCESS_DEVICE,   /* read and write, no ioctl */
 	RF_ACCESS_TERMINAL, /* DEVICE and IOCTL_DEV: terminals, pty master, null devices */
-	RF_ACCESS_TRAVERSE, /* list this directory alone is not expressible: nothing granted */
+	RF_ACCESS_LIST,	    /* read directories, not files */
 };
 
 struct rf_rule {

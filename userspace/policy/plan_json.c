@@ -29,7 +29,7 @@ static const char *const access_names[] = {
 	[RF_ACCESS_WRITE] = "write",
 	[RF_ACCESS_DEVICE] = "device",
 	[RF_ACCESS_TERMINAL] = "terminal",
-	[RF_ACCESS_TRAVERSE] = "traverse",
+	[RF_ACCESS_LIST] = "list",
 };
 
 static json_t *strings_to_json(const char *const *strings)

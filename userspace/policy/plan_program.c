@@ -56,6 +56,16 @@ static int add_package(struct rf_planner *planner, const char *executable)
 	return directory ? 0 : -ENOMEM;
 }
 
+/* su, sudo and ping fail inside, and their own words do not say why. */
+static int warn_set_id(struct rf_planner *planner, const struct rf_found *found)
+{
+	if (!(found->mode & (S_ISUID | S_ISGID)))
+		return 0;
+	return rf_planner_warn(planner,
+		"%.500s is a set-id program: inside no program gains privileges by being executed",
+		found->path);
+}
+
 /* 0: it will be there inside; RF_REFUSED: it will not, look on; -errno. */
 static int consider(struct rf_planner *planner, const char *path)
 {
@@ -66,6 +76,9 @@ static int consider(struct rf_planner *planner, const char *path)
 		return r;
 	if (found.kind != RF_FOUND_EXISTING || !S_ISREG(found.mode) || !(found.mode & 0111))
 		return RF_REFUSED;
+	r = warn_set_id(planner, &found);
+	if (r < 0)
+		return r;
 	if (rf_rule_tree_has_link(&planner->tree, found.path))
 		return 0;
 	if (is_inside(planner, found.path)) {

@@ -311,6 +311,15 @@ static int check_foundation(struct rf_planner *planner)
 			facts->bwrap.remedy[0] ? facts->bwrap.remedy : "install bubblewrap");
 		return RF_REFUSED;
 	}
+	if (!facts->bwrap_has_bind_fd) {
+		rf_diag_refuse(planner->diag, "bubblewrap-too-old",
+			"bubblewrap %u.%u.%u is too old: it has no --ro-bind-fd",
+			facts->bwrap_version[0], facts->bwrap_version[1], facts->bwrap_version[2]);
+		rf_diag_mechanism(planner->diag, "mount-namespace", "bwrap --ro-bind-fd");
+		rf_diag_hint(
+			planner->diag, "install bubblewrap 0.8 with Debian 12's updates, or newer");
+		return RF_REFUSED;
+	}
 	if (has(planner, missing)) {
 		missing = RF_MECHANISM_USER_NAMESPACE;
 		if (!planner->plan->has_user_namespace || has(planner, missing))

@@ -14,11 +14,15 @@
 #include "base/path.h"
 #include "policy/planner.h"
 
-/* Device files of bubblewrap's /dev. Landlock's rights; those that do not exist are skipped. */
+/*
+ * The view holds nothing that is not granted, so its directories may be listed everywhere (not
+ * under strict). Then the device files of bubblewrap's /dev; those that do not exist are skipped.
+ */
 static const struct {
 	const char *path;
 	enum rf_access access;
-} dev_rules[] = {
+} view_rules[] = {
+	{"/", RF_ACCESS_LIST},
 	{"/dev/null", RF_ACCESS_TERMINAL},
 	{"/dev/zero", RF_ACCESS_DEVICE},
 	{"/dev/full", RF_ACCESS_DEVICE},
@@ -30,22 +34,23 @@ static const struct {
 	{"/dev/console", RF_ACCESS_TERMINAL},
 };
 
-static int add_dev_rules(struct rf_plan *plan)
+static int add_view_rules(struct rf_plan *plan)
 {
 	struct rf_rule *grown;
 
 	if (plan->is_strict)
 		return 0;
-	grown = reallocarray(plan->rules, plan->n_rules + RF_ARRAY_SIZE(dev_rules), sizeof(*grown));
+	grown = reallocarray(
+		plan->rules, plan->n_rules + RF_ARRAY_SIZE(view_rules), sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	plan->rules = grown;
-	for (size_t i = 0; i < RF_ARRAY_SIZE(dev_rules); i++) {
-		char *path = strdup(dev_rules[i].path);
+	for (size_t i = 0; i < RF_ARRAY_SIZE(view_rules); i++) {
+		char *path = strdup(view_rules[i].path);
 
 		if (!path)
 			return -ENOMEM;
-		plan->rules[plan->n_rules++] = (struct rf_rule){path, dev_rules[i].access};
+		plan->rules[plan->n_rules++] = (struct rf_rule){path, view_rules[i].access};
 	}
 	return 0;
 }
@@ -67,7 +72,7 @@ static int check_helper(struct rf_planner *planner, const char *path)
 	rf_diag_refuse(planner->diag, "untrusted-helper",
 		"%.500s lies in the workspace, or where the command could write", found.path);
 	rf_diag_hint(planner->diag,
-		"choose another workspace, protect that path, or install ringfence outside");
+		"choose another workspace, or install ringfence outside of it");
 	rf_diag_path(planner->diag, found.path);
 	return RF_REFUSED;
 }
@@ -150,7 +155,7 @@ int rf_planner_view(struct rf_planner *planner)
 	if (r == 0)
 		r = check_helper(planner, planner->facts->launcher_path);
 	if (r == 0)
-		r = add_dev_rules(plan);
+		r = add_view_rules(plan);
 	if (r)
 		return r;
 	return open_sources(planner);

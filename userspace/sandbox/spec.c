@@ -138,7 +138,6 @@ static uint32_t launch_access(enum rf_access access)
 {
 	switch (access) {
 	case RF_ACCESS_READ:
-	case RF_ACCESS_TRAVERSE:
 		return RF_LAUNCH_READ;
 	case RF_ACCESS_WRITE:
 		return RF_LAUNCH_WRITE;
@@ -146,6 +145,8 @@ static uint32_t launch_access(enum rf_access access)
 		return RF_LAUNCH_DEVICE;
 	case RF_ACCESS_TERMINAL:
 		return RF_LAUNCH_TERMINAL;
+	case RF_ACCESS_LIST:
+		return RF_LAUNCH_LIST;
 	}
 	return RF_LAUNCH_READ;
 }
@@ -236,7 +237,8 @@ static int add_body(struct rf_buf *buf, const struct rf_plan *plan, unsigned int
 		r = add_string(buf, plan->directory);
 	if (r == 0)
 		/* A bare name is searched inside, along the command's own PATH. */
-		r = add_string(buf, plan->program && strchr(plan->program, '/') ? plan->program : "");
+		r = add_string(
+			buf, plan->program && strchr(plan->program, '/') ? plan->program : "");
 	if (r == 0)
 		r = add_strings(buf, &plan->argv);
 	if (r == 0)
@@ -275,7 +277,7 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 			sandbox->is_in_bpf &&
 				sandbox->controller->facts.mechanisms[RF_MECHANISM_BPF_LSM].state ==
 					RF_STATE_ENFORCED,
-			spec.landlock_abi >= 9, &filters, &n_filters);
+			&filters, &n_filters);
 	if (r < 0)
 		return rf_diag_refuse(
 			diag, "setup-failed", "making the seccomp filter: %s", strerror(-r));

@@ -26,7 +26,6 @@ struct attempt {
 
 struct host {
 	bool has_lsm;
-	bool has_landlock_unix;
 };
 
 static void install(const struct rf_seccomp_filter *filters, size_t n)
@@ -60,7 +59,7 @@ static int in_child(const struct rf_plan *plan, struct host host, int (*body)(co
 	int status = 0;
 	pid_t pid;
 
-	cr_assert_eq(rf_seccomp_make(plan, host.has_lsm, host.has_landlock_unix, &filters, &n), 0);
+	cr_assert_eq(rf_seccomp_make(plan, host.has_lsm, &filters, &n), 0);
 	pid = fork();
 	if (pid == 0) {
 		install(filters, n);
@@ -92,14 +91,14 @@ static void expect(const struct rf_plan *plan, struct host host, const struct at
 
 #define EXPECT(plan, host, attempts) expect(&(plan), host, attempts, RF_ARRAY_SIZE(attempts))
 
-static const struct host BARE = {false, false};
-static const struct host LSM = {true, false};
-static const struct host LANDLOCK_9 = {false, true};
+static const struct host BARE = {false};
+static const struct host LSM = {true};
 
 static struct rf_plan plan_of(enum rf_posture posture)
 {
-	return (struct rf_plan){
-		.mode = RF_MODE_WORKSPACE_WRITE, .posture = posture, .is_unix_open = true};
+	return (struct rf_plan){.mode = RF_MODE_WORKSPACE_WRITE,
+		.posture = posture,
+		.is_unix_open = posture == RF_POSTURE_LOOPBACK || posture == RF_POSTURE_OPEN};
 }
 
 Test(seccomp, none_refuses_every_socket_but_connected_pairs)
@@ -172,7 +171,7 @@ static const struct attempt inet_table[] = {
 Test(seccomp, loopback_and_open_have_known_families_types_and_protocols)
 {
 	const enum rf_posture postures[] = {RF_POSTURE_LOOPBACK, RF_POSTURE_OPEN};
-	const struct host hosts[] = {BARE, LANDLOCK_9};
+	const struct host hosts[] = {BARE};
 
 	for (size_t i = 0; i < RF_ARRAY_SIZE(postures); i++)
 		for (size_t k = 0; k < RF_ARRAY_SIZE(hosts); k++) {
@@ -189,7 +188,7 @@ Test(seccomp, loopback_and_open_have_known_families_types_and_protocols)
 		}
 }
 
-Test(seccomp, unix_is_open_only_where_something_tells_sockets_apart)
+Test(seccomp, unix_is_open_as_the_plan_decided)
 {
 	struct rf_plan plan = plan_of(RF_POSTURE_LOOPBACK);
 	const struct attempt closed[] = {
@@ -204,13 +203,13 @@ Test(seccomp, unix_is_open_only_where_something_tells_sockets_apart)
 		{"datagram pair", SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0, 8}, 0},
 	};
 
-	EXPECT(plan, BARE, closed);
+	EXPECT(plan, BARE, open);
 	EXPECT(plan, LSM, open);
-	EXPECT(plan, LANDLOCK_9, open);
 	plan.is_unix_open = false;
+	EXPECT(plan, BARE, closed);
 	plan.families[0] = AF_UNIX;
 	plan.n_families = 1;
-	EXPECT(plan, LANDLOCK_9, closed);
+	EXPECT(plan, BARE, closed);
 }
 
 Test(seccomp, where_lsm_hooks_decide_sockets_the_filter_leaves_them_the_record)
@@ -372,7 +371,7 @@ Test(seccomp, full_access_has_no_filter_unless_the_network_is_narrowed)
 	};
 
 	plan.mode = RF_MODE_FULL_ACCESS;
-	cr_assert_eq(rf_seccomp_make(&plan, false, false, &filters, &n), 0);
+	cr_assert_eq(rf_seccomp_make(&plan, false, &filters, &n), 0);
 	cr_expect_eq(n, 0);
 	cr_expect_null(filters);
 	plan.posture = RF_POSTURE_NONE;
@@ -385,7 +384,7 @@ Test(seccomp, only_the_second_filter_is_logged)
 	struct rf_seccomp_filter *filters = NULL;
 	size_t n = 0;
 
-	cr_assert_eq(rf_seccomp_make(&plan, false, false, &filters, &n), 0);
+	cr_assert_eq(rf_seccomp_make(&plan, false, &filters, &n), 0);
 	cr_assert_eq(n, 2);
 	cr_expect_eq(filters[0].flags, 0);
 	cr_expect_eq(filters[1].flags, SECCOMP_FILTER_FLAG_LOG);

@@ -98,6 +98,7 @@ static inline struct fixture fixture_new(void)
 				.landlock_abi = 7,
 				.bwrap = {.state = RF_STATE_ENFORCED},
 				.bwrap_path = "/usr/bin/bwrap",
+				.bwrap_has_bind_fd = true,
 				.launcher_path = "/usr/libexec/ringfence/ringfence-launch",
 				.user_name = "root",
 				.has_memory_controller = true,
