@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * lineage FILE MILLISECONDS COMMAND...: runs the command as the reaper of all that descends from it,
- * however often it forks or changes its session. What is still there that long after the command's
- * end is written to FILE, a line each, and killed; nobody else's process is ever touched. Exits with
- * the command's status, 128+n for a signal.
+ * lineage FILE MILLISECONDS COMMAND...: runs the command as the reaper of all that descends from
+ * it, however often it forks or changes its session. What is still there that long after the
+ * command's end is written to FILE, a line each, and killed; nobody else's process is ever touched.
+ * Exits with the command's status, 128+n for a signal.
  */
 
 #include <dirent.h>

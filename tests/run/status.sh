@@ -144,7 +144,7 @@ test_c7_the_result_is_written_once_all_is_empty()
 test_f_62_ctrl_c_reaches_the_command()
 {
 	# shellcheck disable=SC2016
-	expect_status 130 script -qec '"$RF" run --events e --result r.json -- sleep 7703' /dev/null \
+	expect_status 130 script -qec 'exec "$RF" run --events e --result r.json -- sleep 7703' /dev/null \
 		< <(started e && wait_for 5 running 'sleep 7703' && printf '\003' && sleep "$(scaled 1)") >out
 	expect_json r.json '[.reason, .signal]' '["signal",2]'
 	gone 'sleep 7703' || fail 'sleep 7703 lives on'
@@ -154,7 +154,7 @@ test_f_62_ctrl_c_reaches_every_process_of_the_group()
 {
 	# shellcheck disable=SC2016
 	expect_status 9 script -qec \
-		'"$RF" run --events e -- sh -c "trap \"exit 9\" INT; sleep 7743; sleep 7743"' /dev/null \
+		'exec "$RF" run --events e -- sh -c "trap \"exit 9\" INT; sleep 7743; sleep 7743"' /dev/null \
 		< <(started e && wait_for 5 running 'sleep 7743' && printf '\003' && sleep "$(scaled 1)") >out
 	gone 'sleep 7743' || fail 'sleep 7743 lives on'
 }

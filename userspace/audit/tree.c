@@ -293,7 +293,8 @@ static json_t *describe(const struct process *process)
 }
 
 /* Two levels of JSON each; jansson reads at most 2048. */
-#define DEPTH_MAX 512U
+/* Two levels of JSON each: readers stop at 256 (jq 1.6) or 1 000. What is deeper is a root. */
+#define DEPTH_MAX 64U
 
 static uint32_t depth_of(const struct rf_tree *tree, uint32_t index)
 {

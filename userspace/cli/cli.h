@@ -4,6 +4,9 @@
 /* The subcommands of ringfence. Each gets argv with its own name first and returns the status. */
 
 #define RF_STATUS_TIMEOUT 124
+/* Bit per standard stream that was closed when the program started (we hold /dev/null there). */
+unsigned int rf_cli_closed_streams(void);
+
 /* Ringfence refused or failed, whatever the subcommand. */
 #define RF_STATUS_REFUSED 125
 

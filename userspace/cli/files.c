@@ -59,7 +59,8 @@ static bool is_own(const char *directory)
 {
 	struct stat st;
 
-	return directory && directory[0] == '/' && stat(directory, &st) == 0 && st.st_uid == getuid();
+	return directory && directory[0] == '/' && stat(directory, &st) == 0 &&
+	       st.st_uid == getuid();
 }
 
 /* NULL: no home, so no default of the user's. */

@@ -40,6 +40,13 @@ static void print_help(FILE *to)
 		    "\nringfence COMMAND --help shows a command's options.\n");
 }
 
+static unsigned int closed_streams;
+
+unsigned int rf_cli_closed_streams(void)
+{
+	return closed_streams;
+}
+
 /*
  * A standard stream that the caller closed would become the number of the first file that we open,
  * and a message would be written into it.
@@ -49,6 +56,7 @@ static int fill_standard_streams(void)
 	for (int fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
+		closed_streams |= 1U << fd;
 		/* The lowest free number, so it is this one. */
 		if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
 			return -EBADF;

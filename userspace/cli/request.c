@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/cli.h"
 #include "wire/text.h"
 
 void rf_origin_read(struct rf_origin *ret_origin)
@@ -73,6 +74,17 @@ static int make(const struct rf_run_options *options, const struct rf_origin *or
 	return 0;
 }
 
+/* A stream that was closed stays closed for the command too. */
+static json_t *stdio_to_json(void)
+{
+	json_t *array = json_array();
+
+	for (int fd = 0; fd <= 2; fd++)
+		json_array_append_new(array,
+			rf_cli_closed_streams() & (1U << fd) ? json_null() : json_integer(fd));
+	return array;
+}
+
 int rf_request_make(const struct rf_run_options *options, const struct rf_origin *origin,
 	bool has_descriptors, json_t **ret_parameters, struct rf_diag *diag)
 {
@@ -87,7 +99,7 @@ int rf_request_make(const struct rf_run_options *options, const struct rf_origin
 	if (r < 0)
 		return r;
 	if (has_descriptors) {
-		json_object_set_new(parameters, "stdio", json_pack("[i, i, i]", 0, 1, 2));
+		json_object_set_new(parameters, "stdio", stdio_to_json());
 		json_object_set_new(parameters, "watch", json_boolean(options->events != NULL));
 	}
 	*ret_parameters = RF_TAKE(parameters);

@@ -12,12 +12,14 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,13 +284,20 @@ static int step(struct run *run)
 		return errno == EINTR ? 0 : -errno;
 	if (n == 0 && run->abort_signal)
 		run->is_over = true;
-	if (polls[0].revents)
-		read_signals(run);
+	/* Words before signals: one that follows the start is the command's. */
 	if (polls[2].revents)
 		rf_line_writer_write(&run->events);
 	if (polls[1].revents & POLLOUT)
 		(void)rf_wire_flush(run->connection.wire);
-	return polls[1].revents ? read_messages(run) : 0;
+	if (polls[1].revents) {
+		int r = read_messages(run);
+
+		if (r != 0)
+			return r;
+	}
+	if (polls[0].revents)
+		read_signals(run);
+	return 0;
 }
 
 static int watch(struct run *run)
@@ -312,13 +321,51 @@ static int open_events(struct run *run)
 	return r;
 }
 
+/*
+ * A result that lies where the command may write could be removed and forged: its name is denied to
+ * the command, like any path that a policy denies.
+ */
+static int close_output(struct run *run, int fd)
+{
+	char link[40];
+	char path[PATH_MAX];
+	struct stat opened;
+	struct stat named;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &opened) < 0 || !S_ISREG(opened.st_mode))
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return -errno;
+	path[n] = '\0';
+	/* Without a name there is nothing to forge. */
+	if (lstat(path, &named) < 0 || named.st_dev != opened.st_dev ||
+		named.st_ino != opened.st_ino)
+		return 0;
+	return rf_strv_add(&run->options.policy.deny, path);
+}
+
+static int close_outputs(struct run *run)
+{
+	int r;
+
+	if (run->options.policy.mode == RF_MODE_FULL_ACCESS)
+		return 0;
+	r = close_output(run, run->result_fd);
+	return r < 0 ? r : close_output(run, run->events_fd);
+}
+
 static int call(struct run *run)
 {
 	json_t *parameters rf_autojson = NULL;
 	int fds[3 + RF_PASS_FDS_MAX] = {0, 1, 2};
 	size_t n_fds = 3;
-	int r = rf_request_make(&run->options, &run->origin, true, &parameters, &run->diag);
+	int r = close_outputs(run);
 
+	if (r == 0)
+		r = rf_request_make(&run->options, &run->origin, true, &parameters, &run->diag);
 	if (r != 0)
 		return r;
 	for (size_t i = 0; i < run->options.n_pass_fds; i++)

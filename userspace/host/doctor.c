@@ -181,6 +181,13 @@ static int refuse_with_words(
 		return refuse_setup(diag, &check);
 	}
 	rf_diag_mechanism(diag, "mount-namespace", "bubblewrap");
+	if (strstr(line, "NO_NEW_PRIVS")) {
+		rf_diag_mechanism(diag, "seccomp", "prctl(PR_SET_NO_NEW_PRIVS)");
+		rf_diag_hint(diag, "most likely a seccomp filter or profile of the surrounding "
+				   "container forbids the call: allow prctl there");
+		return rf_diag_refuse(diag, "no-new-privs-refused",
+			"no_new_privs cannot be set, without which nothing can be confined");
+	}
 	/* Every step works by itself, so it is a path of the plan that does not. */
 	if (strstr(line, "Race condition binding") || strstr(line, "Can't bind mount") ||
 		strstr(line, "Can't create file") || strstr(line, "Can't mkdir")) {

@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -37,6 +38,23 @@ static void rf_command_fail(struct rf_launch_message *answer, int error, int sta
 	answer->extra = status;
 }
 
+/*
+ * The C library keeps 32 and 33 to itself: its sigaction refuses them, and its posix_spawn leaves
+ * them ignored, which exec would hand on.
+ */
+static void rf_command_internal_signals(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} action = {0};
+
+	syscall(SYS_rt_sigaction, 32, &action, NULL, sizeof(action.mask));
+	syscall(SYS_rt_sigaction, 33, &action, NULL, sizeof(action.mask));
+}
+
 static int rf_command_signals(const struct rf_sandbox *sandbox)
 {
 	sigset_t none;
@@ -46,9 +64,10 @@ static int rf_command_signals(const struct rf_sandbox *sandbox)
 
 		if (number <= 64 && (sandbox->head.ignored_signals >> (number - 1) & 1))
 			action.sa_handler = SIG_IGN;
-		/* KILL, STOP and the C library's own two answer EINVAL. */
+		/* KILL and STOP answer EINVAL. */
 		sigaction(number, &action, NULL);
 	}
+	rf_command_internal_signals();
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }

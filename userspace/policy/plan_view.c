@@ -71,8 +71,7 @@ static int check_helper(struct rf_planner *planner, const char *path)
 		return 0;
 	rf_diag_refuse(planner->diag, "untrusted-helper",
 		"%.500s lies in the workspace, or where the command could write", found.path);
-	rf_diag_hint(planner->diag,
-		"choose another workspace, or install ringfence outside of it");
+	rf_diag_hint(planner->diag, "choose another workspace, or install ringfence outside of it");
 	rf_diag_path(planner->diag, found.path);
 	return RF_REFUSED;
 }

@@ -57,7 +57,7 @@ const char *rf_stage_name(enum rf_stage stage);
 
 /* What the caller's process gives to the command. Descriptors are borrowed until start returns. */
 struct rf_sandbox_props {
-	int stdio[3];
+	int stdio[3]; /* -1: closed */
 	/* In the order of plan->pass_fds. */
 	const int *pass_fds;
 	uint64_t ignored_signals;

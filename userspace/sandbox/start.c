@@ -59,7 +59,7 @@ static int fd_map_add(struct fd_map *map, int number, int fd)
 		return -ENOBUFS;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, map->floor);
 	if (copy < 0)
-		return -errno;
+		return errno == EINVAL ? -EMFILE : -errno;
 	map->copies[map->count] = copy;
 	map->numbers[map->count++] = number;
 	return 0;
@@ -84,6 +84,9 @@ static int spawn(const struct fd_map *map, pid_t *ret_pid)
 		&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &all);
+	/* Ours are not the command's: a stream that it shall not have is closed. */
+	for (int stream = 0; r == 0 && stream <= 2; stream++)
+		r = posix_spawn_file_actions_addclose(&actions, stream);
 	for (size_t i = 0; r == 0 && i < map->count; i++)
 		r = posix_spawn_file_actions_adddup2(&actions, map->copies[i], map->numbers[i]);
 	if (r == 0)
@@ -273,6 +276,13 @@ int rf_sandbox_start(
 	if (r == 0) {
 		sandbox->keeper_pidfd = pidfd_open(pid, 0);
 		r = sandbox->keeper_pidfd < 0 ? -errno : rf_sandbox_supervise(sandbox);
+	}
+	if (r == -EMFILE) {
+		r = rf_diag_refuse(diag, "too-few-descriptors",
+			"the hard limit of open files is too low: this plan needs %d",
+			2 * start.map.floor);
+		rf_diag_hint(diag, "raise it: ulimit -Hn, or LimitNOFILE= of the unit");
+		snprintf(diag->stage, sizeof(diag->stage), "setup");
 	}
 	if (r < 0) {
 		r = rf_diag_refuse(diag, "setup-failed", "starting the sandbox: %s", strerror(-r));

@@ -157,15 +157,17 @@ static void on_ready(struct rf_sandbox *sandbox, const struct rf_launch_message 
 		r = rf_bpf_arm(sandbox->controller->bpf, sandbox->cgroup->id);
 	if (r == 0)
 		r = start_clock(sandbox);
-	if (r >= 0)
+	/* Told first: from here on the client hands signals on instead of giving the start up. */
+	if (r >= 0) {
+		sandbox->state = RF_SANDBOX_RUNNING;
+		announce_start(sandbox);
 		r = rf_sandbox_send(sandbox, RF_LAUNCH_GO, 0, 0);
+	}
 	if (r < 0) {
 		fail_setup(sandbox, "setup-failed", "arming the rules", -r);
 		return;
 	}
-	sandbox->state = RF_SANDBOX_RUNNING;
 	sandbox->stage = RF_STAGE_EXEC;
-	announce_start(sandbox);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */

@@ -85,7 +85,10 @@ static int read_stdio(struct request *request, const struct rf_call *call, struc
 	if (json_array_size(stdio) != 3)
 		return invalid(diag, "stdio");
 	for (size_t i = 0; i < 3; i++) {
-		if (take_fd(call, json_array_get(stdio, i), &request->props.stdio[i]) < 0)
+		const json_t *index = json_array_get(stdio, i);
+
+		request->props.stdio[i] = -1;
+		if (!json_is_null(index) && take_fd(call, index, &request->props.stdio[i]) < 0)
 			return invalid(diag, "stdio");
 	}
 	return 0;
@@ -112,7 +115,7 @@ static int refuse_rings(const struct request *request, struct rf_diag *diag)
 		int fd = i < 3 ? request->props.stdio[i] : request->pass_fds[i - 3];
 		int number = i < 3 ? (int)i : request->pass_numbers[i - 3];
 
-		if (is_io_uring(fd))
+		if (fd >= 0 && is_io_uring(fd))
 			return rf_diag_refuse(diag, "ring-descriptor",
 				"descriptor %d is an io_uring instance, which keeps its maker's rights",
 				number);

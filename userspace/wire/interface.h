@@ -8,7 +8,7 @@
  * Run (more): parameters
  *	{ "policy": object as in a policy file,
  *	  "argv": [text…], "environment": ["NAME=VALUE"…], "cwd": text,
- *	  "stdio": [i, j, k],                 indices into the message's descriptors
+ *	  "stdio": [i, j, k],                 indices into the message's descriptors, null: closed
  *	  "pass": [{"index": i, "number": n}…],
  *	  "umask": int, "ignored_signals": text (decimal, bit n-1), "nofile": [soft, hard],
  *	  "watch": bool                       events wanted }
