@@ -4,15 +4,14 @@
 #
 #	make            out/ringfence, out/ringfenced, out/ringfence-launch
 #	make SAN=1 …    the same with address and undefined sanitizers, in out/san
-#	make CC=clang-14 …
-#	make unit | lint | bench | matrix | check | check-fresh | demo | man | clean
+#	make CC=clang-14 O=out/clang …
+#	make unit | fuzz | lint | bench | matrix | check | check-fresh | demo | man | clean
 
 # ---- Phase 0: knobs ---------------------------------------------------------------------------
 
 CC := gcc
 BPF_CLANG ?= $(firstword $(shell command -v clang-14 clang 2>/dev/null))
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
-LLVM_STRIP ?= $(firstword $(shell command -v llvm-strip-14 llvm-strip 2>/dev/null))
 PREFIX ?= /usr/local
 SAN ?= 0
 O := $(if $(filter 1,$(SAN)),out/san,out)
@@ -24,7 +23,7 @@ Q := $(if $(V),,@)
 note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all unit lint bench matrix check check-fresh demo man clean programs tests probes install
+.PHONY: all unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes install
 
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
@@ -35,12 +34,14 @@ POLICY_SOURCES := facts keys nearest plan plan_environment plan_grants plan_json
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
 	explain facts probe signs
 WIRE_SOURCES := service text varlink
+FS_SOURCES := answer batch copy digest directory encode engine flow flow_change glob glob_brace \
+	glob_segment glob_walk list names names_change open remove request resolve temporary walk where
 ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
-SERVICE_SOURCES := listen main methods peer run
-CLI_SOURCES := args connect doctor files kill main options output plan plan_text print ps \
-	report request run sandboxes sweep
+SERVICE_SOURCES := files listen main methods peer run
+CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_verbs kill main options \
+	output plan plan_text print ps report request run sandboxes sweep
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \
 	tree userns
 
@@ -64,15 +65,16 @@ HARDENING := -fPIE
 endif
 COMMON := -std=gnu17 -D_GNU_SOURCE -DRF_VERSION='"$(VERSION)"' \
 	-DRF_LIBEXECDIR='"$(PREFIX)/libexec/ringfence"' $(WARNINGS) \
-	-Iuserspace -I. -isystem out/bpf -ffile-prefix-map=$(CURDIR)=. -MMD -MP
-ALL_CFLAGS = $(COMMON) $(HARDENING) $(SANITIZE) $(CFLAGS)
+	-Iuserspace -I. -isystem out/bpf -ffile-prefix-map=$(CURDIR)=.
+DEPENDENCIES := -MMD -MP
+ALL_CFLAGS = $(COMMON) $(DEPENDENCIES) $(HARDENING) $(SANITIZE) $(CFLAGS)
 # The launcher is static, links nothing but libc, and runs where a sanitizer's runtime cannot.
-LAUNCH_CFLAGS = $(COMMON) -Os -g -fstack-protector-strong
+LAUNCH_CFLAGS = $(COMMON) $(DEPENDENCIES) -Os -g -fstack-protector-strong
 
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
-CLIENT_LIBS := $(call pkg,--libs,jansson libfyaml)
+CLIENT_LIBS := $(call pkg,--libs,jansson libfyaml liburing libcrypto)
 CONTROLLER_LIBS := $(call pkg,--libs,jansson libbpf libseccomp libsystemd sqlite3 libcap)
-UNIT_LIBS := $(call pkg,--libs,criterion) $(CONTROLLER_LIBS) $(call pkg,--libs,libfyaml)
+UNIT_LIBS := $(call pkg,--libs,criterion) $(CONTROLLER_LIBS) $(CLIENT_LIBS)
 
 # ---- Phase 3: objects ---------------------------------------------------------------------------
 
@@ -81,6 +83,7 @@ BASE := $(call objects,base,BASE)
 POLICY := $(call objects,policy,POLICY)
 HOST := $(call objects,host,HOST)
 WIRE := $(call objects,wire,WIRE)
+FS := $(call objects,fs,FS)
 ENFORCE := $(call objects,enforce,ENFORCE)
 AUDIT := $(call objects,audit,AUDIT)
 SANDBOX := $(call objects,sandbox,SANDBOX)
@@ -88,9 +91,9 @@ SERVICE := $(call objects,service,SERVICE)
 CLI := $(call objects,cli,CLI)
 LAUNCH := $(foreach s,$(LAUNCH_SOURCES),$(O)/userspace/launch/$(s).o)
 
-CLIENT_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(CLI)
-CONTROLLER_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(ENFORCE) $(AUDIT) $(SANDBOX) $(SERVICE)
-LIBRARY_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(ENFORCE) $(AUDIT) $(SANDBOX)
+CLIENT_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(FS) $(CLI)
+CONTROLLER_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(FS) $(ENFORCE) $(AUDIT) $(SANDBOX) $(SERVICE)
+LIBRARY_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(FS) $(ENFORCE) $(AUDIT) $(SANDBOX)
 SKELETON := out/bpf/ringfence.skel.h
 
 all: programs
@@ -155,10 +158,13 @@ $(O)/tests/unit/%.o: tests/unit/%.c | $(SKELETON)
 	$(call note,CC)
 	$(Q)$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes -Ibpf -c -o $@ $<
 
-# Attack and measuring programs: static, so that they run in any view of the filesystem.
-probes: $(PROBES:%=out/tests/probes/%)
+# Attack and measuring programs: static, so that they run in any view of the filesystem; a sanitizer
+# cannot be.
+PROBE_DIR := $(if $(filter 1,$(SAN)),out,$(O))/tests/probes
 
-out/tests/probes/%: tests/probes/%.c
+probes: $(PROBES:%=$(PROBE_DIR)/%)
+
+$(PROBE_DIR)/%: tests/probes/%.c $(wildcard tests/probes/*.h)
 	@mkdir -p $(@D)
 	$(call note,PROBE)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -g -static -pthread -I. -o $@ $<
@@ -181,17 +187,53 @@ check-fresh:
 	tools/setup fresh
 	tools/check-fresh
 
+# Parsers of what someone else wrote, each for FUZZ_SECONDS. What is found stays in out/fuzz.
+FUZZERS := glob request
+FUZZ_SECONDS ?= 20
+FUZZ_CC ?= clang-14
+FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
+	$(foreach s,answer encode glob glob_brace glob_segment names request,userspace/fs/$(s).c)
+
+out/fuzz/%: tools/fuzz/%.c $(FUZZ_PARTS) $(wildcard userspace/fs/*.h userspace/base/*.h)
+	@mkdir -p $(@D)
+	$(call note,FUZZ)
+	$(Q)$(FUZZ_CC) $(filter-out -MMD -MP,$(COMMON)) -O1 -g -fno-omit-frame-pointer \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+		-o $@ $(filter %.c,$^) $(call pkg,--libs,jansson)
+
+fuzz: $(FUZZERS:%=out/fuzz/%)
+	for f in $(FUZZERS); do \
+		mkdir -p out/fuzz/corpus/$$f && out/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) \
+			-timeout=5 -max_len=8192 -rss_limit_mb=1024 -dict=tools/fuzz/$$f.dict \
+			-artifact_prefix=out/fuzz/$$f- -verbosity=0 -print_final_stats=1 \
+			out/fuzz/corpus/$$f tools/fuzz/seeds/$$f || exit 1; \
+	done
+
 # ---- Phase 6: style -----------------------------------------------------------------------------
 
-C_FILES = $(sort $(shell git ls-files -co --exclude-standard '*.c' '*.h'))
+C_FILES = $(sort $(wildcard $(shell git ls-files -co --exclude-standard '*.c' '*.h')))
+HEADERS = $(filter %.h,$(C_FILES))
 TIDY_FILES = $(filter userspace/%.c,$(C_FILES))
+in_parallel = printf '%s\n' $(1) | xargs -P 2 -I{}
 
+# cppcheck follows neither our cleanup attribute (memleak), nor a condition into the function called
+# (ctunullpointer), nor a loop that goes up to an index it was given (arrayIndexThenCheck).
+CPPCHECK_FLAGS := --quiet --error-exitcode=1 -j 2 --enable=warning,portability \
+	--library=tools/lint/cppcheck.cfg --suppress=memleak --suppress=ctunullpointer \
+	--suppress=arrayIndexThenCheck --std=c11 -D_GNU_SOURCE -D__x86_64__ -Iuserspace -I.
+
+# Cheap checks first. A header that compiles alone needs no luck in the order of includes.
 lint: $(SKELETON)
 	clang-format --dry-run -Werror $(C_FILES)
 	tools/lint/layers
-	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
-		--suppress=missingIncludeSystem --std=c11 -D_GNU_SOURCE -Iuserspace -I. userspace
-	printf '%s\n' $(TIDY_FILES) | xargs -P 2 -n 8 sh -c 'clang-tidy --quiet "$$@" -- $(COMMON)' lint
+	tools/lint/style
+	tools/lint/scripts
+	$(call in_parallel,$(filter-out bpf/%,$(HEADERS))) \
+		$(CC) $(COMMON) -fsyntax-only -include {} -x c /dev/null
+	$(call in_parallel,$(filter bpf/%,$(HEADERS))) \
+		$(BPF_CLANG) $(BPF_CFLAGS) -fsyntax-only -include {} -x c /dev/null
+	cppcheck $(CPPCHECK_FLAGS) userspace
+	$(call in_parallel,$(TIDY_FILES)) clang-tidy --quiet {} -- $(COMMON)
 
 # ---- Phase 7: what users do ---------------------------------------------------------------------
 
@@ -205,7 +247,7 @@ bench:
 	$(MAKE) programs probes
 	tools/bench/run
 
-MAN := ringfence.1 ringfence-events.5 ringfence-policy.5 ringfenced.8
+MAN := ringfence.1 ringfence-events.5 ringfence-fs.1 ringfence-policy.5 ringfenced.8
 
 man: $(MAN:%=out/man/%)
 
@@ -223,7 +265,7 @@ install: programs man
 	done
 
 clean:
-	rm -rf out/userspace out/bpf out/tests out/san out/man out/ringfence out/ringfenced \
-		out/ringfence-launch
+	rm -rf out/userspace out/bpf out/tests out/san out/clang out/lint out/man out/ringfence \
+		out/ringfenced out/ringfence-launch
 
--include $(shell find out/userspace out/tests out/san -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(O)/userspace $(O)/tests -type f -name '*.d' 2>/dev/null)

@@ -209,6 +209,7 @@ enum rf_denial_op {
 	RF_DENIAL_SOCKET_CONNECT = 3,
 	RF_DENIAL_UNIX_CONNECT = 4,
 	RF_DENIAL_UNIX_SEND = 5,
+	RF_DENIAL_SOCKET_LISTEN = 6,
 };
 
 enum rf_denial_by { RF_BY_LSM = 1, RF_BY_CGROUP = 2 };

@@ -8,10 +8,12 @@
  * not depend on the kernel of the machine that builds.
  */
 
+/* First: libbpf's headers take its types for granted. */
+#include <linux/bpf.h>
+
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
-#include <linux/bpf.h>
 #include <linux/types.h>
 
 #define RF_CORE __attribute__((preserve_access_index))

@@ -112,6 +112,13 @@ int BPF_PROG(rf_socket_connect, struct socket *sock, void *address, int address_
 	return ret ? ret : use(sock, RF_DENIAL_SOCKET_CONNECT);
 }
 
+/* A passed socket that was never bound would bind itself. */
+SEC("?lsm/socket_listen")
+int BPF_PROG(rf_socket_listen, struct socket *sock, int backlog, int ret)
+{
+	return ret ? ret : use(sock, RF_DENIAL_SOCKET_LISTEN);
+}
+
 /* Does the policy name the file that the other socket is bound to? */
 static __always_inline int is_named(const struct rf_member *member, struct sock *other)
 {

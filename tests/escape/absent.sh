@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # what is quoted is expanded inside
 #
 # Reads of what was not granted, by every name that could lead there: its own, the roots and
 # directories of other processes, a directory that the caller left open.
@@ -56,7 +56,7 @@ for number in map(int, sys.argv[1:]):
         print("open", errno.errorcode[error.errno])
 '
 
-test_f_112_a_passed_directory_opens_nothing_below_it()
+test_f_112_a_passed_directory_is_no_way_out()
 {
 	mkdir outside inside
 	echo marker-7172 >outside/secret
@@ -91,6 +91,19 @@ test_f_112_without_landlock_a_passed_directory_is_open()
 		/usr/bin/python3 -c "$open_below" 7 >confined
 	expect_errnos confined open 0
 	expect_json r.json '.enforcement.promises["fs-read"].by | index("landlock") == null' true
+}
+
+# Opened for reading, it stays that: not through its name below /proc either.
+test_f_112_a_passed_file_cannot_be_opened_again_for_writing()
+{
+	mkdir inside
+	echo kept >file
+	sh -c 'true >>/proc/self/fd/0' <file
+	for name in /proc/self/fd/0 /dev/stdin; do
+		expect_status 2 "$RF" run --workspace inside -- sh -c "echo x >>$name" <file 2>error
+		expect_contains "$(<error)" 'Permission denied'
+	done
+	expect_eq "$(<file)" kept
 }
 
 test_f_112_a_passed_file_can_be_read()

@@ -48,13 +48,26 @@ test_c2_leaving_the_cgroup_is_an_event()
 }
 needs test_c2_leaving_the_cgroup_is_an_event cgroup bpf-trace
 
-test_c2_who_left_the_cgroup_is_still_under_the_rules()
+# Moved by somebody outside, who may.
+test_c2_who_was_moved_out_is_still_under_the_rules()
 {
-	local options=(--net none)
-	leave "$(probe escape_socket) create" >confined
-	expect_errnos confined '.*' EPERM
+	local run shell
+	"$RF" run --net none --external-read "$(probe escape_socket)" --events e --result r.json -- \
+		sh -c "sleep 7764; $(probe escape_socket) create >confined" &
+	run=$!
+	wait_for 10 running 'sleep 7764'
+	shell=$(awk '$1 == "PPid:" { print $2 }' "/proc/$(pgrep -fx 'sleep 7764')/status")
+	expect_contains "$(grep ^0: "/proc/$shell/cgroup")" ringfence
+	echo "$shell" >"$(cgroup2)/cgroup.procs"
+	expect_lacks "$(grep ^0: "/proc/$shell/cgroup")" ringfence
+	pkill -fx 'sleep 7764'
+	wait "$run"
+	expect_errnos confined '.*' EPERM EAFNOSUPPORT
+	expect_errnos confined '2,1,0|2,2,0|1,1,0|16,3,0' EPERM
+	[[ $(jq -r '.enforcement.promises["process-tree"].state' r.json) == off ]] ||
+		jq -se 'any(.[]; .event == "escape")' e >/dev/null
 }
-needs test_c2_who_left_the_cgroup_is_still_under_the_rules cgroup bpf-lsm
+needs test_c2_who_was_moved_out_is_still_under_the_rules cgroup
 
 test_c4_who_left_the_cgroup_does_not_survive_the_run()
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # what is quoted is expanded inside
 #
 # Attacks on what is ours: the launcher, which is process 1 inside, its memory, its environment, its
 # channel to the keeper.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # what is quoted is expanded inside
 #
 # Signals to, and looks into, processes outside.
 #

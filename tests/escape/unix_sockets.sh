@@ -41,14 +41,15 @@ attack_works()
 	rm -r host
 }
 
-# The last words of a refused attempt; ENOENT and ECONNREFUSED: the name is not there at all.
+# ECONNREFUSED: in a network namespace of its own an abstract name is not there at all.
 reach_from()
 {
 	start_server
 	"$RF" run "$@" --result r.json -- "$(probe escape_unix)" reach host "$abstract" >confined
 	expect_untouched
-	expect_errnos confined '.*abstract.*' EPERM EACCES ECONNREFUSED
 	expect_errnos confined '.*' EPERM EACCES ECONNREFUSED
+	sed '/abstract/d' confined >paths
+	expect_errnos paths '.*' EPERM EACCES
 	expect_json r.json '.enforcement.promises["unix-connect"].state' enforced
 }
 
@@ -68,13 +69,12 @@ test_f_43_f_45_f_46_the_hosts_sockets_are_closed_in_loopback()
 test_f_43_f_45_the_hosts_sockets_are_closed_in_none()
 {
 	reach_from --net none
-	expect_errnos confined '.*' EPERM
+	expect_errnos confined '(abstract-)?(stream|datagram)-socket' EPERM
 }
 
 test_b4_no_unix_closes_them_in_every_posture()
 {
 	reach_from --net open --no-unix
-	expect_errnos confined '.*' EPERM
 	expect_errnos confined '(stream|datagram)-socket' EPERM
 }
 
@@ -128,7 +128,7 @@ needs test_b7_without_bpf_the_next_layer_holds bpf-lsm
 
 own_sockets()
 {
-	mkdir -p own
+	mkdir own
 	"$(probe escape_unix)" own own "$abstract" >unconfined
 	expect_errnos unconfined '.*' 0
 	rm own/*
@@ -141,6 +141,7 @@ test_b7_f_44_own_sockets_work_or_the_report_says_why()
 {
 	local posture
 	for posture in loopback open; do
+		rm -rf own
 		own_sockets --net $posture
 		if [[ $(jq -r '.enforcement.promises["unix-connect"].by[0]' r.json) != seccomp ]]; then
 			expect_errnos confined '.*' 0

@@ -31,7 +31,6 @@ state_of_outside()
 # Of the names in the table: all are refused, and nothing outside has changed.
 expect_refused()
 {
-	make_outside
 	state_of_outside >"$RF_SCRATCH/before"
 	"$@" --workspace inside --external-read "$PWD/outside" --result r.json -- \
 		"$(probe escape_files)" "$PWD/outside" "$PWD/inside" >confined
@@ -52,16 +51,26 @@ test_b2_what_is_read_only_cannot_be_changed()
 	sed -Ei "/^($maybe) /d" unconfined
 	expect_errnos unconfined '.*' 0
 
+	make_outside
 	expect_refused "$RF" run
 	expect_held r.json fs-write mount-namespace
 }
 
 test_b2_mounts_hold_what_is_read_only_without_landlock()
 {
+	make_outside
 	expect_refused without landlock "$RF" run
 	expect_json r.json .enforcement.mechanisms.landlock.state off
 	expect_held r.json fs-write mount-namespace
 }
+
+test_b2_what_is_read_only_cannot_be_changed_by_its_owner()
+{
+	make_outside
+	chown -R 1000:1000 .
+	expect_refused as_user 1000 "$RF" run
+}
+needs test_b2_what_is_read_only_cannot_be_changed_by_its_owner userns
 
 test_b2_read_only_mode_writes_nowhere()
 {

@@ -71,7 +71,7 @@ static void try_machine(void)
 	escape_report("ioperm", ioperm(0x80, 1, 1));
 	escape_report("iopl", iopl(3));
 	escape_report("sethostname", syscall(SYS_sethostname, NULL, 1));
-	escape_report("quotactl", syscall(SYS_quotactl, 0x800002 << 8, NULL, 0, NULL));
+	escape_report("quotactl", syscall(SYS_quotactl, 0x800002U << 8, NULL, 0, NULL));
 	escape_report("userfaultfd", syscall(SYS_userfaultfd, O_CLOEXEC));
 	escape_report("mknod", syscall(SYS_mknod, "rf-node", 0020666, 0x103));
 }

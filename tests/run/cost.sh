@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2164
 #
 # What a run costs: by its rules, not by the files around it, and the same each time. A8, F-83, F-84.
 # The benchmark compares times in earnest; here only growth is looked for, so the margins are wide.
 
 messages=${RF_SCRATCH-}/messages
 
-# median COUNT COMMAND...: the middle of COUNT wall times, in microseconds.
-median()
+# times COUNT COMMAND...: that many wall times, in microseconds, a line each.
+times()
 {
 	local count=$1 i begin
 	shift
@@ -15,22 +15,30 @@ median()
 		begin=${EPOCHREALTIME/./}
 		"$@" >/dev/null 2>>"$messages"
 		echo $((${EPOCHREALTIME/./} - begin))
-	done | sort -n | sed -n "$((count / 2 + 1))p"
+	done
 }
 
-# as_fast A B: the better of three medians of A is at most 1.2 times B's. Other load on a machine
-# slows a round down, so one good round of each decides.
+# middle FILE: its median.
+middle()
+{
+	sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"
+}
+
+# as_fast A B: the median of twenty A is at most 1.2 times that of B. They take turns, so that what
+# else the machine does slows both; one of three rounds decides.
 as_fast()
 {
-	local a=0 b=0 round now
-	for round in 1 2 3; do
-		now=$(median 20 "$1")
-		[[ $round -gt 1 && $now -ge $a ]] || a=$now
-		now=$(median 20 "$2")
-		[[ $round -gt 1 && $now -ge $b ]] || b=$now
-		[[ $((a * 10)) -gt $((b * 12)) ]] || return 0
+	local i
+	for _ in 1 2 3; do
+		: >a-times
+		: >b-times
+		for ((i = 0; i < 20; i++)); do
+			times 1 "$1" >>a-times
+			times 1 "$2" >>b-times
+		done
+		[[ $(($(middle a-times) * 10)) -gt $(($(middle b-times) * 12)) ]] || return 0
 	done
-	fail "$1 takes ${a} µs, $2 ${b} µs"
+	fail "$1 takes $(middle a-times) µs, $2 $(middle b-times) µs"
 }
 
 # Forty denials in directories that hold a thousand files each, or nothing else.
@@ -88,18 +96,19 @@ counts()
 needs test_f_84_a_thousand_runs_cost_the_same_and_nothing_piles_up host time:300 alone
 test_f_84_a_thousand_runs_cost_the_same_and_nothing_piles_up()
 {
-	local first last before i
+	local before i
 	plain_run
 	before=$(counts | xargs)
-	first=$(median 100 plain_run)
+	times 100 plain_run >first
 	for ((i = 0; i < 800; i++)); do
 		plain_run
 	done
-	last=$(median 100 plain_run)
+	times 100 plain_run >last
 	expect_eq "$(counts | xargs)" "$before"
 	# A machine that is busy for a while is no growth.
-	[[ $((last * 10)) -le $((first * 12)) ]] || last=$(median 100 plain_run)
-	[[ $((last * 10)) -le $((first * 12)) ]] || fail "the first took $first µs, the last $last µs"
+	[[ $(($(middle last) * 10)) -le $(($(middle first) * 12)) ]] || times 100 plain_run >last
+	[[ $(($(middle last) * 10)) -le $(($(middle first) * 12)) ]] ||
+		fail "the first took $(middle first) µs, the last $(middle last) µs"
 }
 
 test_f_84_a_few_runs_leave_everything_as_it_was()

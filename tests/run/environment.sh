@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2094,SC2164
 #
 # What a command inherits besides descriptors: variables, groups, capabilities, identity. A12, B1, B9.
 
@@ -54,7 +54,6 @@ test_f_54_no_process_with_the_old_environment_is_visible()
 {
 	export SECRET=zz9 ALSO=zz9
 	tr '\0' '\n' <"/proc/$$/environ" >/dev/null
-	# shellcheck disable=SC2016 # the inner shell's
 	expect_eq "$(run -- sh -c 'cat /proc/*/environ' 2>/dev/null | grep -ac zz9 || true)" 0
 	expect_eq "$(run -- cat /proc/1/environ 2>/dev/null | tr '\0' '\n' | grep -ac zz9 || true)" 0
 	mkdir ws && cd ws
@@ -88,13 +87,11 @@ test_f_56_the_temporary_directory_is_private_and_valid()
 	local path
 	path=$(TMPDIR=/nope TMP=/nope HOME=/nope run -- mktemp)
 	[[ ! -e $path ]]
-	# shellcheck disable=SC2016 # the inner shell's
 	run --mode read-only -- sh -c 'for d in "$TMPDIR" /tmp "$HOME" "$TMP" "$TEMP" "$XDG_CACHE_HOME" \
 		"$XDG_CONFIG_HOME" "$XDG_DATA_HOME" "$XDG_STATE_HOME" /var/tmp; do
 		test -d "$d" && test -w "$d" && : >"$d/f" || exit 3; done'
 	expect_eq "$(run -- sh -c 'ls /tmp')" ''
 	mkdir ws && cd ws
-	# shellcheck disable=SC2016 # the inner shell's
 	as_user 1000 env TMPDIR=/nope ringfence run --mode read-only -- sh -c ': >"$HOME/f"; : >"$TMPDIR/f"'
 }
 
@@ -155,7 +152,6 @@ b' -- printenv X)" $'a\nb'
 test_f_74_term_and_its_description_are_there()
 {
 	expect_eq "$(TERM=screen-256color run -- tput colors)" 256
-	# shellcheck disable=SC2016 # the inner shell's
 	COLORTERM=truecolor run --env COLORTERM -- sh -c 'test "$COLORTERM" = truecolor'
 }
 

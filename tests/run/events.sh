@@ -15,7 +15,6 @@ test_d2_events_are_lines_in_order()
 	local id
 	"$RF" run --events e --result r.json -- sh -c '/bin/true; /bin/false; exit 3' || expect_eq $? 3
 	# Each line stands for itself.
-	# shellcheck disable=SC2016
 	expect_eq "$(jq -c . e | wc -l)" "$(wc -l <e)"
 	id=$(jq -r .id r.json)
 	expect_eq "$(jq -r .id e | sort -u)" "$id"
@@ -45,7 +44,6 @@ test_d2_a_process_is_forked_before_it_execs_and_exits_last()
 needs test_d2_exits_carry_the_status root cgroup bpf-trace
 test_d2_exits_carry_the_status()
 {
-	# shellcheck disable=SC2016
 	"$RF" run --events e -- sh -c '(exit 7); sh -c "kill -9 \$\$"; true'
 	events_of e exit '[.exit_code, .signal]' >exits
 	grep -qxF '[7,null]' exits
@@ -107,7 +105,6 @@ for _ in range(5):
 needs test_f_101_no_short_lived_program_is_missed host root cgroup bpf-trace time:180
 test_f_101_no_short_lived_program_is_missed()
 {
-	# shellcheck disable=SC2016
 	"$RF" run --result r.json -- sh -c 'i=0; while [ $i -lt 5000 ]; do /bin/true; i=$((i+1)); done'
 	jq -e '(.processes.execs == 5001 and .complete) or (.lost_events > 0 and (.complete | not))' \
 		r.json >/dev/null || fail "$(jq -c '{processes, lost_events, complete}' r.json)"

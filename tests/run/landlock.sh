@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016,SC2164
 #
 # Landlock: one layer, last, with every right that the kernel knows. B3, F-102 to F-106, F-110 to
 # F-112, and what the host may refuse of it.
@@ -128,7 +128,6 @@ test_f_103_an_exdev_of_the_filesystem_stays_as_it_is()
 	unshare --mount --propagation private true
 	mkdir lower upper work m
 	mkdir lower/d
-	# shellcheck disable=SC2016 # the inner shell's
 	unshare --mount --propagation private bash -c '
 		mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work,redirect_dir=off m \
 			2>/dev/null || exit 77
@@ -193,7 +192,6 @@ needs test_f_105_a_workspace_on_another_filesystem_works root
 test_f_105_a_workspace_on_another_filesystem_works()
 {
 	mkdir m
-	# shellcheck disable=SC2016 # the inner shell's
 	unshare --mount --propagation private bash -ec 'mount -t tmpfs none m
 		cd m
 		ringfence run -- sh -c "echo x >f && cat f" >/dev/null

@@ -31,7 +31,6 @@ in_own_state()
 		return
 	fi
 	mkdir -p /var/lib/ringfence /run/ringfence
-	# shellcheck disable=SC2016 # expanded by the inner bash
 	unshare -m bash -c 'mount -t tmpfs -o mode=700 state /var/lib/ringfence
 		mount -t tmpfs -o mode=755 run /run/ringfence
 		source "$RF_TOP/tests/lib.sh"; source "$RF_TEST_FILE"
@@ -179,7 +178,6 @@ test_c3_term_reaches_every_member_in_any_session()
 		setsid bash -c "a one" & setsid bash -c "a two" & a three' &
 	client=$!
 	id=$(id_of e)
-	# shellcheck disable=SC2016
 	wait_for 5 bash -c '[[ $(wc -l <up) -eq 3 ]]' 2>/dev/null
 	"$RF" kill "$id" --grace 10s
 	wait "$client" || true
@@ -368,7 +366,6 @@ test_f_64_the_status_comes_back_at_once()
 test_f_65_the_end_of_the_command_is_end_of_file()
 {
 	local out
-	# shellcheck disable=SC2016
 	out=$(timeout "$(scaled 5)" sh -c '"$RF" run -- sh -c "sleep 7706 & echo done" | cat')
 	expect_eq "$out" 'done'
 	gone 'sleep 7706' || fail 'sleep 7706 lives on'
@@ -430,7 +427,6 @@ test_f_61_the_tree_dies_with_the_client()
 	local client
 	"$RF" run -- sh -c '(setsid sleep 7702 &); sleep 7702 & sleep 7702' &
 	client=$!
-	# shellcheck disable=SC2016
 	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep 7702") -eq 3 ]]'
 	kill -KILL "$client"
 	wait "$client" || true
@@ -447,7 +443,6 @@ kill_of()
 	"$RF" run $option --events e -- sh -c '(setsid sleep 7727 &); sleep 7727 & sleep 7727' 2>err &
 	client=$!
 	id=$(id_of e)
-	# shellcheck disable=SC2016
 	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep 7727") -eq 3 ]]'
 	controller=$(pgrep -P "$client")
 	keeper=$(pgrep -P "$controller")

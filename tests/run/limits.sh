@@ -19,12 +19,16 @@ test_f_88_a_limit_that_cannot_be_had_is_refused()
 	expect_json r.json '.refusal.missing | test("pids")' true
 }
 
+cgroup_mount()
+{
+	awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
+}
+
 needs test_f_88_kill_works_without_controllers root cgroup
 test_f_88_kill_works_without_controllers()
 {
 	local state=off
-	[[ " $(<"$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/cgroup.controllers") " != *' memory '* ]] ||
-		state=enforced
+	[[ " $(<"$(cgroup_mount)/cgroup.controllers") " != *' memory '* ]] || state=enforced
 	"$RF" run --result r.json -- true
 	expect_json r.json .enforcement.mechanisms.cgroup.state enforced
 	expect_json r.json '.enforcement.mechanisms["cgroup-limits"].state' "$state"
@@ -58,14 +62,12 @@ needs test_f_92_a_read_only_hierarchy_refuses_the_limit root cgroup
 test_f_92_a_read_only_hierarchy_refuses_the_limit()
 {
 	local mount
-	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	# shellcheck disable=SC2016
+	mount=$(cgroup_mount)
 	expect_status 125 unshare -m sh -c 'mount -o remount,bind,ro "$0" &&
 		exec "$RF" run --memory 64M --result r.json -- touch ran' "$mount" 2>err
 	[[ ! -e ran ]]
 	expect_json r.json .refusal.promise limits
 	# Without a limit the namespace reaps, and the report says that it is alone.
-	# shellcheck disable=SC2016
 	unshare -m sh -c 'mount -o remount,bind,ro "$0" && exec "$RF" run --result r.json -- true' "$mount"
 	expect_json r.json .enforcement.mechanisms.cgroup.state off
 	expect_json r.json .enforcement.promises.reap.by '["pid-namespace"]'
@@ -136,7 +138,7 @@ test_f_91_the_three_deaths_are_told_apart()
 	expect_json r.json '[.reason, .limits_hit]' '["signal",[]]'
 	# A child of the command runs out of memory, the command goes on and ends by itself.
 	expect_status 4 "$RF" run --memory 64M --result r.json -- \
-		sh -c 'tail -c 200M /dev/zero >/dev/null; exit 4' 2>err
+		sh -c 'python3 -c "b = bytearray(10**9)"; exit 4' 2>err
 	expect_json r.json '[.reason, .exit_code, .limits_hit]' '["exit",4,["memory"]]'
 }
 
@@ -145,7 +147,8 @@ test_f_89_memory_is_no_address_space()
 {
 	expect_eq "$("$RF" run --memory 512M -- sh -c 'ulimit -v')" unlimited
 	# Reserved and never touched.
-	"$RF" run --memory 64M -- python3 -c 'import mmap; mmap.mmap(-1, 1 << 32)'
+	"$RF" run --memory 64M -- python3 -c 'import mmap
+mmap.mmap(-1, 1 << 32, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000) # MAP_NORESERVE'
 }
 
 needs test_c8_swap_is_no_way_round root cgroup-limits
@@ -155,7 +158,7 @@ test_c8_swap_is_no_way_round()
 	"$RF" run --memory 64M --pids 20 --events e -- sleep 7751 &
 	client=$!
 	wait_for 5 running 'sleep 7751'
-	leaf=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/ringfence/$(head -n1 e | jq -r .id)
+	leaf=$(cgroup_mount)/ringfence/$(head -n1 e | jq -r .id)
 	expect_eq "$(<"$leaf/memory.max")" 67108864
 	[[ ! -e $leaf/memory.swap.max ]] || expect_eq "$(<"$leaf/memory.swap.max")" 0
 	kill -TERM "$client"
@@ -181,7 +184,8 @@ test_f_71_a_fork_bomb_dies_as_one()
 		bash -c ':(){ :|:& };:; sleep 30' 2>err
 	[[ $((SECONDS - begin)) -le $((3 + $(scaled 3))) ]] || fail "took $((SECONDS - begin)) s"
 	expect_json r.json .reason timeout
-	expect_json r.json '.limits_hit | sort' '["pids","timeout"]'
+	# How many it makes in three seconds is the processor's affair.
+	expect_json r.json '.limits_hit - ["pids"]' '["timeout"]'
 	wait_for 3 gone 'sleep 30'
 }
 
@@ -198,17 +202,19 @@ needs test_f_86_a_busy_cgroup_is_explained guest root cgroup-limits
 test_f_86_a_busy_cgroup_is_explained()
 {
 	local mount status=0
-	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	mount=$(cgroup_mount)
 	mkdir "$mount/rf-life-ns"
-	# shellcheck disable=SC2016
+	# As in a container: its own root, and the shell sits in it. A mount of the same hierarchy right
+	# upon the old one would be busy, hence the one between.
 	bash -c 'echo $$ >"$0/rf-life-ns/cgroup.procs" && exec unshare -Cm sh -c \
-		"mount -t cgroup2 c $0 && exec \"\$RF\" run --memory 64M --result r.json -- true"' \
+		"mount -t tmpfs t $0 && mount -t cgroup2 c $0 &&
+			exec \"\$RF\" run --memory 64M --result r.json -- true"' \
 		"$mount" 2>err || status=$?
 	find "$mount/rf-life-ns" -depth -type d -exec rmdir {} \; 2>/dev/null ||
 		wait_for 3 rmdir "$mount/rf-life-ns"
 	if [[ $status -ne 0 ]]; then
-		expect_eq "$status" 125
-		expect_json r.json '.refusal | (.hint + .message) | test("delegat")' true
+		[[ $status -eq 125 ]] || fail "status $status: $(<err)"
+		expect_contains "$(jq -r '.refusal | .message + .hint' r.json)" delegat
 		expect_lacks "$(<err)" 'Device or resource busy'
 	fi
 }

@@ -20,6 +20,8 @@ const char *rf_event_denial_op(uint32_t op)
 		return "socket-connect";
 	case RF_DENIAL_UNIX_CONNECT:
 		return "unix-connect";
+	case RF_DENIAL_SOCKET_LISTEN:
+		return "socket-listen";
 	case RF_DENIAL_UNIX_SEND:
 		return "unix-send";
 	}

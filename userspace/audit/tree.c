@@ -107,7 +107,7 @@ static struct process *find(const struct rf_tree *tree, uint32_t pid, uint64_t s
 static int grow(struct rf_tree *tree)
 {
 	uint32_t room = tree->room ? tree->room * 2 : FIRST_ROOM;
-	struct process *processes = realloc(tree->processes, room * sizeof(*processes));
+	struct process *processes = reallocarray(tree->processes, room, sizeof(*processes));
 	uint32_t *places;
 
 	if (!processes)
@@ -129,23 +129,24 @@ static int grow(struct rf_tree *tree)
 static int obtain(
 	struct rf_tree *tree, uint32_t pid, uint64_t start_ns, struct process **ret_process)
 {
-	struct process *process = find(tree, pid, start_ns);
+	uint32_t *place = tree->room ? find_place(tree, pid, start_ns) : NULL;
+	int r;
 
-	if (!process && tree->n_processes == RF_TREE_PROCESSES_MAX) {
+	if (place && *place != NONE) {
+		*ret_process = &tree->processes[*place];
+		return 0;
+	}
+	if (tree->n_processes == RF_TREE_PROCESSES_MAX) {
 		tree->totals.is_complete = false;
 		*ret_process = NULL;
 		return 0;
 	}
-	if (!process) {
-		int r = tree->n_processes == tree->room ? grow(tree) : 0;
-
-		if (r < 0)
-			return r;
-		*find_place(tree, pid, start_ns) = tree->n_processes;
-		process = &tree->processes[tree->n_processes++];
-		*process = (struct process){.pid = pid, .start_ns = start_ns};
-	}
-	*ret_process = process;
+	r = tree->n_processes == tree->room ? grow(tree) : 0;
+	if (r < 0)
+		return r;
+	*find_place(tree, pid, start_ns) = tree->n_processes;
+	tree->processes[tree->n_processes] = (struct process){.pid = pid, .start_ns = start_ns};
+	*ret_process = &tree->processes[tree->n_processes++];
 	return 0;
 }
 

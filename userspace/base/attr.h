@@ -18,7 +18,6 @@
 
 #define rf_printf(text_at, args_at) __attribute__((format(printf, text_at, args_at)))
 #define rf_unused __attribute__((unused))
-#define rf_must_check __attribute__((warn_unused_result))
 #define rf_cleanup(function) __attribute__((cleanup(function)))
 
 #define RF_ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))

@@ -125,7 +125,7 @@ static int read_simple(const struct rf_simple_args *simple, struct rf_args *args
 	int n_words = 0;
 
 	for (;;) {
-		struct rf_arg_read read;
+		struct rf_arg_read read = {0};
 		int r = rf_args_next(args, &read, diag);
 
 		if (r == 0 && read.kind == RF_ARG_END)

@@ -3,7 +3,6 @@
 
 /* The subcommands of ringfence. Each gets argv with its own name first and returns the status. */
 
-#define RF_STATUS_TIMEOUT 124
 /* Bit per standard stream that was closed when the program started (we hold /dev/null there). */
 unsigned int rf_cli_closed_streams(void);
 
@@ -18,3 +17,4 @@ int rf_cli_kill(int argc, char **argv);
 int rf_cli_freeze(int argc, char **argv);
 int rf_cli_thaw(int argc, char **argv);
 int rf_cli_sweep(int argc, char **argv);
+int rf_cli_fs(int argc, char **argv);

@@ -27,6 +27,7 @@ static const struct {
 	{"freeze", rf_cli_freeze, "stop every process of a sandbox"},
 	{"thaw", rf_cli_thaw, "let a frozen sandbox go on"},
 	{"sweep", rf_cli_sweep, "reap what a dead controller left"},
+	{"fs", rf_cli_fs, "work on files below a root"},
 };
 
 static void print_help(FILE *to)

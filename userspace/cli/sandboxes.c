@@ -313,6 +313,8 @@ int rf_sandbox_connect(
 		r = choose(&sandboxes, id, &index, diag);
 	if (r != 0)
 		return r;
+	if (index >= sandboxes.sockets.count)
+		return -EINVAL;
 	whole = strdup(rf_json_get_text(json_array_get(sandboxes.list, index), "id"));
 	if (!whole)
 		return -ENOMEM;

@@ -84,6 +84,8 @@ static int try_pair(enum rf_canary_ask ask)
 		error = errno;
 	if (ask == RF_CANARY_CONNECT && connect(ends[0], (struct sockaddr *)&name, bytes) < 0)
 		error = errno;
+	if (ask == RF_CANARY_LISTEN && listen(ends[0], 1) < 0)
+		error = errno;
 	close(ends[0]);
 	close(ends[1]);
 	return error;
@@ -176,6 +178,7 @@ static int answer(const struct rf_canary *canary, enum rf_canary_ask ask)
 	case RF_CANARY_PAIR:
 	case RF_CANARY_BIND:
 	case RF_CANARY_CONNECT:
+	case RF_CANARY_LISTEN:
 		return try_pair(ask);
 	case RF_CANARY_REACH_FOREIGN:
 		return try_reach(&canary->stream, canary->stream_bytes);

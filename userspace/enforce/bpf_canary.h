@@ -20,6 +20,7 @@ enum rf_canary_ask {
 	RF_CANARY_PAIR,
 	RF_CANARY_BIND,	   /* one end of a pair */
 	RF_CANARY_CONNECT, /* the same */
+	RF_CANARY_LISTEN,
 	RF_CANARY_REACH_FOREIGN,
 	RF_CANARY_SEND_FOREIGN,
 	RF_CANARY_REACH_OWN,
@@ -61,4 +62,3 @@ int rf_canary_start(struct rf_canary *canary, int base_fd, int measure_prog_fd);
 int rf_canary_ask(struct rf_canary *canary, enum rf_canary_ask ask, int *ret_answer);
 /* Ends the child, waits, removes the leaf. */
 void rf_canary_stop(struct rf_canary *canary);
-#define rf_autocanary rf_cleanup(rf_canary_stop)

@@ -298,6 +298,7 @@ static int prove_lsm(struct loader *l)
 		{RF_CANARY_PAIR, 0, "lsm/socket_create refused a socket pair"},
 		{RF_CANARY_BIND, EPERM, "lsm/socket_bind did not refuse one of a pair"},
 		{RF_CANARY_CONNECT, EPERM, "lsm/socket_connect did not refuse one of a pair"},
+		{RF_CANARY_LISTEN, EPERM, "lsm/socket_listen did not refuse one of a pair"},
 	};
 	static const struct check own_alone[] = {
 		{RF_CANARY_REACH_FOREIGN, EPERM,

@@ -81,7 +81,8 @@ int rf_cgroup_of(const char *procfs_pid, char **ret_path)
 	return -ENOENT;
 }
 
-int rf_cgroup_id(int cgroup_fd, uint64_t *ret_id)
+/* The kernel's 64-bit id of a cgroup directory: never reused within a boot. */
+static int read_id(int cgroup_fd, uint64_t *ret_id)
 {
 	union {
 		struct file_handle handle;
@@ -187,7 +188,7 @@ static int open_base(struct rf_cgroup_host *host, int dirfd, const char *name)
 	host->base_fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (host->base_fd < 0)
 		return -errno;
-	r = rf_cgroup_id(host->base_fd, &host->base_id);
+	r = read_id(host->base_fd, &host->base_id);
 	if (r < 0)
 		host->base_fd = rf_close(host->base_fd);
 	return r;
@@ -260,6 +261,19 @@ static int find_user_base(struct rf_cgroup_host *host, struct rf_facts *facts, i
 	return 0;
 }
 
+/* The base's real path, for messages and the ledger. */
+static void name_base(struct rf_cgroup_host *host)
+{
+	char target[4096];
+	ssize_t n = readlink(host->base_path, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return;
+	target[n] = '\0';
+	free(host->base_path);
+	host->base_path = strdup(target);
+}
+
 static int find_base(struct rf_cgroup_host *host, struct rf_facts *facts, const char *mount)
 {
 	int root_fd rf_autoclose = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -278,20 +292,8 @@ static int find_base(struct rf_cgroup_host *host, struct rf_facts *facts, const 
 		return r;
 	if (asprintf(&host->base_path, "/proc/self/fd/%d", host->base_fd) < 0)
 		return -ENOMEM;
+	name_base(host);
 	return 0;
-}
-
-/* The base's real path, for messages and the ledger. */
-static void name_base(struct rf_cgroup_host *host)
-{
-	char target[4096];
-	ssize_t n = readlink(host->base_path, target, sizeof(target) - 1);
-
-	if (n < 0)
-		return;
-	target[n] = '\0';
-	free(host->base_path);
-	host->base_path = strdup(target);
 }
 
 int rf_cgroup_host_find(struct rf_facts *facts, struct rf_cgroup_host **ret_host)
@@ -310,7 +312,6 @@ int rf_cgroup_host_find(struct rf_facts *facts, struct rf_cgroup_host **ret_host
 	mount = find_mount();
 	r = mount ? find_base(host, facts, mount) : -ENOENT;
 	if (r == 0) {
-		name_base(host);
 		set_fact(fact, RF_STATE_ENFORCED, "", "");
 	} else if (!mount) {
 		set_fact(fact, RF_STATE_OFF, "no cgroup2 hierarchy is mounted",
@@ -373,7 +374,7 @@ int rf_cgroup_open(int base_fd, const char *name, struct rf_cgroup **ret_cgroup)
 		return -errno;
 	if (!cgroup->name)
 		return -ENOMEM;
-	r = rf_cgroup_id(cgroup->fd, &cgroup->id);
+	r = read_id(cgroup->fd, &cgroup->id);
 	if (r < 0)
 		return r;
 	/* cgroup.kill answers EOPNOTSUPP in a threaded cgroup: nothing could be reaped there. */

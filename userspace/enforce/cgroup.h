@@ -45,8 +45,6 @@ struct rf_cgroup_host *rf_cgroup_host_free(struct rf_cgroup_host *host);
  * procfs_pid ("self" or digits); belongs to the caller. 0 or -errno.
  */
 int rf_cgroup_of(const char *procfs_pid, char **ret_path);
-/* The kernel's 64-bit id of a cgroup directory: never reused within a boot. 0 or -errno. */
-int rf_cgroup_id(int cgroup_fd, uint64_t *ret_id);
 
 /*
  * 1: a cgroup of this id is there, anywhere in the hierarchy of cgroup_fd. 0: there is none (any

@@ -92,6 +92,8 @@ static inline void rf_fs_free_p(struct rf_fs **fs)
 const struct rf_fs_options *rf_fs_options(const struct rf_fs *fs);
 /* Canonical path of the root, without a trailing slash ("" of "/"). Borrowed. */
 const char *rf_fs_root(const struct rf_fs *fs);
+/* The other spelling of it, as the caller of rf_fs_open named it; NULL when it is the same. */
+const char *rf_fs_alias(const struct rf_fs *fs);
 /*
  * The engine that serves: RF_FS_ENGINE_URING or RF_FS_ENGINE_PLAIN. ret_why (may be NULL) gets a
  * borrowed word or two on why it is not io_uring ("io_uring_setup: EPERM", "asked for"), else NULL.
@@ -146,10 +148,10 @@ struct rf_fs_request {
 	/* RENAME and COPY: where to. Same rules. */
 	const char *target;
 	/*
-	 * Of open(2). READ: O_DIRECTORY is EISDIR, others are ignored. WRITE: O_CREAT, O_EXCL,
-	 * O_TRUNC, O_APPEND, O_RDWR, O_WRONLY, O_SYNC, O_DSYNC, O_NOFOLLOW, O_CLOEXEC; others are
-	 * malformed. REPLACE: O_EXCL alone: refuse (EEXIST) what exists. 0 of APPEND means
-	 * O_CREAT.
+	 * Of open(2). WRITE: O_CREAT, O_EXCL, O_TRUNC, O_APPEND, O_RDWR, O_WRONLY, O_SYNC,
+	 * O_DSYNC; APPEND: the same, 0 means O_CREAT. REPLACE, RENAME, COPY: O_EXCL refuses
+	 * (EEXIST) what exists; without it a file is replaced, as rename(2) does. READ: 0.
+	 * O_CLOEXEC, O_NOFOLLOW, O_NOCTTY and O_NONBLOCK mean nothing; others are malformed.
 	 */
 	int open_flags;
 	/* Permission bits for what is created (umask applies); CHANGE: exact. At most 07777. */
@@ -302,7 +304,7 @@ struct rf_fs_walk_entry {
 	/* Its last component. */
 	const char *name;
 	enum rf_fs_type type; /* never unknown */
-	/* NULL unless wants_stat. */
+	/* NULL unless wants_stat, and of a mount point. */
 	const struct rf_fs_stat *stat;
 	/* What the parent's entry left in child_state; start_state at depth 1. */
 	void *state;
@@ -323,11 +325,13 @@ struct rf_fs_walk_options {
 	/* Entries of one directory in order of their names' bytes. */
 	bool is_sorted;
 	/*
-	 * A directory that cannot be opened after DESCEND (EACCES by permission, or it went away):
-	 * false ends the walk with that failure, true skips it. Mount points and what turned into
-	 * a symbolic link always fail, as escapes, when descended into.
+	 * A directory that may not be read (EACCES by permission) after DESCEND: false ends the
+	 * walk with that failure, true skips it. One that went away is skipped always.
 	 */
 	bool skips_unreadable;
+	/* The same for a mount point, else an escape. What turned into a symbolic link always is.
+	 */
+	bool skips_mounts;
 };
 
 /*

@@ -35,23 +35,15 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "fs/fs.h"
 
-#define RF_GLOB_PATTERN_MAX_BYTES 4096U
-#define RF_GLOB_ALTERNATIVES_MAX 64U
 #define RF_GLOB_PATTERNS_MAX 64U
 #define RF_GLOB_EXCLUSIONS_MAX 256U
 /* All alternatives of all patterns and exclusions written out: what compiling may take. */
-#define RF_GLOB_EXPANDED_MAX_BYTES (RF_GLOB_PATTERN_MAX_BYTES * RF_GLOB_ALTERNATIVES_MAX)
-
-enum rf_glob_fault {
-	RF_GLOB_LIMIT,
-	RF_GLOB_UNSUPPORTED,
-	RF_GLOB_MALFORMED,
-	RF_GLOB_ESCAPE,
-};
+#define RF_GLOB_EXPANDED_MAX_BYTES (RF_FS_PATTERN_BYTES * RF_FS_PATTERN_ALTERNATIVES)
 
 struct rf_glob_error {
-	enum rf_glob_fault fault;
+	enum rf_fs_code code;
 	/* The one at fault; borrowed from the source. */
 	const char *pattern;
 	char message[160];
@@ -65,9 +57,6 @@ struct rf_glob_source {
 	/* Normalised absolute paths of the root, each a spelling of the same directory. */
 	const char *const *roots;
 	size_t n_roots;
-	/* 0: RF_GLOB_PATTERN_MAX_BYTES and RF_GLOB_ALTERNATIVES_MAX. */
-	uint32_t pattern_bytes;
-	uint32_t alternatives;
 };
 
 struct rf_glob;
@@ -116,3 +105,7 @@ int rf_glob_next_names(const struct rf_glob *glob, const uint64_t *state, const 
  * -ENOMEM. */
 int rf_glob_match(
 	const struct rf_glob *glob, const char *path, bool is_directory, bool *ret_is_match);
+
+/* RF_FS_GLOB on an open root, for rf_fs_set_glob. */
+void rf_glob_run(
+	struct rf_fs *fs, const struct rf_fs_request *request, struct rf_fs_result *result);

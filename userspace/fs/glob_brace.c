@@ -109,7 +109,7 @@ static int expand_first(
 		if (braces.closes[i] == 0)
 			continue;
 		if (braces.has_dots[i])
-			return rf_glob_refuse(error, RF_GLOB_UNSUPPORTED,
+			return rf_glob_refuse(error, RF_FS_CODE_UNSUPPORTED,
 				"\"..\" inside braces is not supported");
 		if (braces.has_comma[i])
 			return add_members(text, i, braces.closes[i], max, ret_texts);
@@ -123,8 +123,8 @@ static int take_written_out(const char *text, size_t *n_done, struct rf_strv *re
 	return *text ? rf_strv_add(ret_alternatives, text) : 0;
 }
 
-int rf_glob_expand(
-	const char *pattern, size_t max, struct rf_strv *ret_alternatives, struct rf_glob_error *error)
+int rf_glob_expand(const char *pattern, size_t max, struct rf_strv *ret_alternatives,
+	struct rf_glob_error *error)
 {
 	/* What is left to do, the next one last. */
 	struct rf_strv waiting rf_autostrv = {0};
@@ -142,7 +142,7 @@ int rf_glob_expand(
 		if (r != 0)
 			return r;
 		if (n_done + waiting.count + members.count > max)
-			return rf_glob_refuse(error, RF_GLOB_LIMIT,
+			return rf_glob_refuse(error, RF_FS_CODE_LIMIT,
 				"braces make more than %zu alternatives", max);
 		for (size_t i = members.count; r == 0 && i > 0; i--)
 			r = rf_strv_add(&waiting, members.items[i - 1]);

@@ -6,16 +6,16 @@
 #include "base/strv.h"
 #include "fs/glob.h"
 
-/* Fills the fault and the message; returns RF_REFUSED. */
-int rf_glob_refuse(struct rf_glob_error *error, enum rf_glob_fault fault, const char *format, ...)
+/* Fills the code and the message; returns RF_REFUSED. */
+int rf_glob_refuse(struct rf_glob_error *error, enum rf_fs_code code, const char *format, ...)
 	rf_printf(3, 4);
 
 /*
  * Every alternative of the braces, in order, empty ones left out. At most max of them, counted with
  * the empty ones. 0, RF_REFUSED or -ENOMEM.
  */
-int rf_glob_expand(
-	const char *pattern, size_t max, struct rf_strv *ret_alternatives, struct rf_glob_error *error);
+int rf_glob_expand(const char *pattern, size_t max, struct rf_strv *ret_alternatives,
+	struct rf_glob_error *error);
 
 enum rf_glob_segment_kind {
 	RF_GLOB_LITERAL,

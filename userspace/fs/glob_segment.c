@@ -23,11 +23,11 @@
 /* A byte that is not UTF-8 is a character of its own beyond Unicode. */
 #define LOOSE_BYTE 0x110000U
 
-int rf_glob_refuse(struct rf_glob_error *error, enum rf_glob_fault fault, const char *format, ...)
+int rf_glob_refuse(struct rf_glob_error *error, enum rf_fs_code code, const char *format, ...)
 {
 	va_list args;
 
-	error->fault = fault;
+	error->code = code;
 	va_start(args, format);
 	vsnprintf(error->message, sizeof(error->message), format, args);
 	va_end(args);
@@ -96,18 +96,19 @@ static size_t find_set_end(const struct reader *reader)
 	return i < reader->size ? i : 0;
 }
 
-/* [:class:], [=equivalent=] and [.collating.], anywhere from the set's opening on. */
+/*
+ * [:class:], and inside a set [=equivalent=] and [.collating.] too, with something between the
+ * marks; the second "]" of `[[:alpha:]]` is not needed. `[.]` and `[.x.]` are plain sets.
+ */
 static bool has_named_class(const struct reader *reader, size_t end)
 {
-	for (size_t i = reader->at; i < end; i++) {
-		char mark = reader->text[i + 1];
+	char mark = reader->text[end - 1];
 
-		if (reader->text[i] != '[' || (mark != ':' && mark != '=' && mark != '.'))
-			continue;
-		for (size_t j = i + 3; j + 1 < reader->size; j++) {
-			if (reader->text[j] == mark && reader->text[j + 1] == ']')
-				return true;
-		}
+	if (mark != ':' && mark != '=' && mark != '.')
+		return false;
+	for (size_t i = mark == ':' ? reader->at : reader->at + 1; i + 3 < end; i++) {
+		if (reader->text[i] == '[' && reader->text[i + 1] == mark)
+			return true;
 	}
 	return false;
 }
@@ -126,7 +127,7 @@ static int read_member(struct reader *reader, size_t end)
 		reader->at += bytes;
 	}
 	if (low > high)
-		return rf_glob_refuse(reader->error, RF_GLOB_MALFORMED,
+		return rf_glob_refuse(reader->error, RF_FS_CODE_MALFORMED,
 			"the range in \"%.*s\" runs backwards", (int)reader->size, reader->text);
 	add_range(reader, low, high);
 	return 0;
@@ -138,7 +139,7 @@ static int read_set(struct reader *reader, size_t end)
 	bool is_first = true;
 
 	if (has_named_class(reader, end))
-		return rf_glob_refuse(reader->error, RF_GLOB_UNSUPPORTED,
+		return rf_glob_refuse(reader->error, RF_FS_CODE_UNSUPPORTED,
 			"named character classes ([:alpha:]) are not supported");
 	reader->at++;
 	if (reader->text[reader->at] == '!' || reader->text[reader->at] == '^') {
@@ -171,7 +172,7 @@ static int read_element(struct reader *reader)
 	uint32_t character;
 
 	if (is_extended(reader))
-		return rf_glob_refuse(reader->error, RF_GLOB_UNSUPPORTED,
+		return rf_glob_refuse(reader->error, RF_FS_CODE_UNSUPPORTED,
 			"extended globs (\"%c(\") are not supported", reader->text[reader->at]);
 	if (reader->text[reader->at] == '*') {
 		segment->elements[segment->n_elements].has_star = true;
@@ -293,7 +294,7 @@ static int judge_dots(struct rf_glob_segment *segment, struct rf_glob_error *err
 		segment->kind = RF_GLOB_SELF;
 	else if (strcmp(segment->text, "..") == 0)
 		return rf_glob_refuse(
-			error, RF_GLOB_ESCAPE, "a segment \"..\" could leave the root");
+			error, RF_FS_CODE_ESCAPE, "a segment \"..\" could leave the root");
 	return 0;
 }
 

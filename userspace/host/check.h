@@ -57,12 +57,6 @@ static inline bool rf_check_got(struct rf_check *check, const char *call, int an
 /* Root with CAP_SYS_ADMIN needs no user namespace, as in a run. */
 bool rf_check_is_admin(const struct rf_signs *signs);
 
-/*
- * Makes and enters a user namespace with the caller's own ids mapped. false: the check is filled,
- * explanation included.
- */
-bool rf_check_enter_user_namespace(const struct rf_signs *signs, struct rf_check *check);
-
 /* Whether this kernel was built with Landlock, from its type information. */
 enum rf_built rf_check_landlock_built(void);
 

@@ -51,7 +51,8 @@ static bool make_user_namespace(struct rf_check *check)
 	       write_map(check, RF_CALL_GID_MAP, "/proc/self/gid_map", gid_map);
 }
 
-bool rf_check_enter_user_namespace(const struct rf_signs *signs, struct rf_check *check)
+/* With the caller's own ids mapped. false: the check is filled, explanation included. */
+static bool enter_user_namespace(const struct rf_signs *signs, struct rf_check *check)
 {
 	if (make_user_namespace(check))
 		return true;
@@ -64,7 +65,7 @@ static bool enter_as_needed(
 	const struct rf_signs *signs, struct rf_check *check, bool *ret_is_in_user_namespace)
 {
 	*ret_is_in_user_namespace = !rf_check_is_admin(signs);
-	return !*ret_is_in_user_namespace || rf_check_enter_user_namespace(signs, check);
+	return !*ret_is_in_user_namespace || enter_user_namespace(signs, check);
 }
 
 static bool enter_mount_namespace(struct rf_check *check, int more_flags, const char *call)
@@ -76,7 +77,7 @@ static bool enter_mount_namespace(struct rf_check *check, int more_flags, const 
 
 void rf_check_user_namespace(const struct rf_signs *signs, struct rf_check *check)
 {
-	if (!rf_check_enter_user_namespace(signs, check))
+	if (!enter_user_namespace(signs, check))
 		return;
 	/* The capabilities inside are real only when they mount something. */
 	if (!enter_mount_namespace(check, 0, "unshare(CLONE_NEWNS)") ||

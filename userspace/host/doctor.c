@@ -14,7 +14,6 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/strv.h"
 #include "host/check.h"
 
 static const struct {
@@ -116,22 +115,6 @@ json_t *rf_doctor_to_json(const struct rf_check *checks, size_t n_checks)
 		if (json_array_append_new(list, check_to_json(&checks[i])) < 0)
 			return NULL;
 	return json_pack("{s:i, s:s, s:O}", "version", 1, "kernel", host.release, "checks", list);
-}
-
-char *rf_doctor_to_text(const struct rf_check *checks, size_t n_checks)
-{
-	struct rf_buf text rf_autobuf = {0};
-
-	for (size_t i = 0; i < n_checks; i++) {
-		const struct rf_check *c = &checks[i];
-
-		if (rf_buf_addf(&text, "%-19s %-9s", c->name, rf_state_name(c->state)) < 0 ||
-			(c->cause[0] && rf_buf_addf(&text, " %s", c->cause) < 0) ||
-			rf_buf_addf(&text, "\n") < 0 ||
-			(c->remedy[0] && rf_buf_addf(&text, "%-29s -> %s\n", "", c->remedy) < 0))
-			return NULL;
-	}
-	return RF_TAKE(text.data);
 }
 
 /* The checks that a failed set-up asks for, in the order in which bubblewrap goes. */

@@ -33,10 +33,6 @@ int rf_doctor_run(struct rf_check **ret_checks, size_t *ret_n_checks);
 /* {"version":1,"kernel":…,"checks":[{"name","state","call"?,"errno"?,"cause"?,"remedy"?},…]} */
 json_t *rf_doctor_to_json(const struct rf_check *checks, size_t n_checks);
 
-/* The same for people: one line a check, its remedy below; belongs to the caller. NULL: no memory.
- */
-char *rf_doctor_to_text(const struct rf_check *checks, size_t n_checks);
-
 /*
  * Why bubblewrap could not set a sandbox up: performs the user-namespace, mount and proc checks and
  * fills diag (code, message, hint) with the first cause found; otherwise with bubblewrap's own

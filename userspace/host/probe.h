@@ -20,11 +20,11 @@
 typedef void (*rf_probe_fn)(const struct rf_signs *signs, struct rf_check *check);
 
 struct rf_probe {
+	uint64_t deadline_ns;
 	pid_t pid;
 	/* -1 where the kernel or a filter has none. */
 	int pidfd;
 	int pipe;
-	uint64_t deadline_ns;
 	/* Of the call that could not start it. */
 	int error;
 };

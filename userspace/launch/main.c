@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attr.h"
 #include "base/launch.h"
 #include "launch/roles.h"
 
@@ -12,7 +13,9 @@ static int rf_main_usage(void)
 {
 	static const char text[] = "ringfence-launch: started by ringfence, not by hand\n";
 
-	return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 125 : 125;
+	ssize_t written rf_unused = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	return 125;
 }
 
 int main(int argc, char **argv)

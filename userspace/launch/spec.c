@@ -144,7 +144,7 @@ static void rf_spec_parse_keeper(struct rf_reader *reader, struct rf_keeper_plan
 int rf_spec_read_keeper(int fd, struct rf_keeper_plan *ret_plan)
 {
 	struct rf_keeper_plan plan rf_autokeeperplan = {0};
-	struct rf_reader reader;
+	struct rf_reader reader = {0};
 	int r;
 
 	r = rf_spec_load(fd, &plan.data, &reader);
@@ -246,7 +246,7 @@ static void rf_spec_parse_sandbox(struct rf_reader *reader, struct rf_sandbox *s
 int rf_spec_read_sandbox(int fd, struct rf_sandbox *ret_sandbox)
 {
 	struct rf_sandbox sandbox rf_autosandbox = {0};
-	struct rf_reader reader;
+	struct rf_reader reader = {0};
 	int r;
 
 	r = rf_spec_load(fd, &sandbox.data, &reader);

@@ -179,7 +179,7 @@ void rf_tree_choose(struct rf_tree *tree, pid_t self, bool is_whole)
 int rf_process_signal(const struct rf_process *process, int signal)
 {
 	int pidfd rf_autofd = pidfd_open(process->pid, 0);
-	struct rf_process now;
+	struct rf_process now = {0};
 
 	if (pidfd < 0)
 		return -errno;

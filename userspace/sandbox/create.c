@@ -172,7 +172,7 @@ void rf_sandbox_remove_traces(struct rf_sandbox *sandbox)
 		rf_plan_unmake_directories(sandbox->plan, &sandbox->made);
 	if (sandbox->cgroup && is_gone)
 		is_gone = rf_cgroup_remove(sandbox->cgroup) == 0;
-	if (sandbox->is_in_bpf && is_gone)
+	if (sandbox->cgroup && sandbox->is_in_bpf && is_gone)
 		(void)rf_bpf_sandbox_remove(controller->bpf, sandbox->cgroup->id);
 	if (sandbox->is_recorded && is_gone)
 		(void)rf_ledger_close(controller->ledger, sandbox->id);

@@ -313,7 +313,7 @@ static void measure(struct rf_sandbox *sandbox)
 		sandbox->has_usage = true;
 	}
 	rf_controller_drain(sandbox->controller);
-	if (sandbox->is_in_bpf)
+	if (sandbox->cgroup && sandbox->is_in_bpf)
 		(void)rf_bpf_counts(
 			sandbox->controller->bpf, sandbox->cgroup->id, &sandbox->counts);
 	rf_tree_add_lost(sandbox->tree, sandbox->counts.lost);

@@ -136,6 +136,18 @@ struct sweep {
 	struct rf_buf retired;
 };
 
+/* Always empty: what was mounted on it died with its mount namespace. */
+static void remove_stage(const struct rf_controller *controller, const char *id)
+{
+	char *path rf_autofree = NULL;
+
+	if (asprintf(&path, "%s/stage-%s", controller->runtime, id) < 0) {
+		path = NULL;
+		return;
+	}
+	(void)rmdir(path);
+}
+
 static void sweep_record(const struct rf_ledger_record *record, bool is_valid, void *userdata)
 {
 	struct sweep *sweep = userdata;
@@ -145,6 +157,8 @@ static void sweep_record(const struct rf_ledger_record *record, bool is_valid, v
 	if (!is_retired(outcome))
 		return;
 	(void)rf_buf_add(&sweep->retired, &record->sequence, sizeof(record->sequence));
+	if (is_valid)
+		remove_stage(sweep->controller, record->id);
 	if (is_valid && sweep->controller->bpf && record->cgroup_id)
 		(void)rf_bpf_sandbox_remove(sweep->controller->bpf, record->cgroup_id);
 }
@@ -199,6 +213,15 @@ bool rf_sweep_left_something(const struct rf_sweep_counts *counts)
 {
 	return counts->by[RF_SWEEP_KILL_FAILED] || counts->by[RF_SWEEP_IDENTITY_UNVERIFIED] ||
 	       counts->by[RF_SWEEP_OWN_CGROUP_UNKNOWN];
+}
+
+bool rf_sweep_found_dead(const struct rf_sweep_counts *counts)
+{
+	for (int i = RF_SWEEP_OWNER_ALIVE + 1; i < RF_SWEEP_OUTCOMES; i++) {
+		if (counts->by[i] > 0)
+			return true;
+	}
+	return false;
 }
 
 json_t *rf_sweep_to_json(const struct rf_sweep_counts *counts)

@@ -43,5 +43,7 @@ const char *rf_sweep_outcome_name(enum rf_sweep_outcome outcome);
 int rf_sweep(struct rf_controller *controller, struct rf_sweep_counts *ret_counts);
 /* Does something still run that no controller owns? */
 bool rf_sweep_left_something(const struct rf_sweep_counts *counts);
+/* Was there a record whose controller is dead? */
+bool rf_sweep_found_dead(const struct rf_sweep_counts *counts);
 /* {"owner-alive": n, …}, every outcome. New reference. */
 json_t *rf_sweep_to_json(const struct rf_sweep_counts *counts);

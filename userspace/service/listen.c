@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,10 +13,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
+#include "base/place.h"
 #include "service/service.h"
 
 #define BACKLOG 64
 #define PEERS_MAX 256U
+#define DIRECTORY_RETRIES 10
 
 static unsigned int count_peers(const struct rf_service *service)
 {
@@ -79,6 +83,15 @@ static int bind_socket(int fd, const char *path)
 	return r;
 }
 
+/* NUMBER.sock.new of a controller that died between bind and rename. */
+static bool is_half_made(const char *path)
+{
+	int pid;
+
+	return sscanf(rf_path_name(path), "%d.sock.new", &pid) == 1 && kill(pid, 0) < 0 &&
+	       errno == ESRCH;
+}
+
 static bool is_dead(const char *path)
 {
 	int fd rf_autoclose = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -95,33 +108,61 @@ void rf_service_sweep_sockets(const struct rf_service *service)
 	char *pattern rf_autofree = NULL;
 	glob_t found = {0};
 
-	if (asprintf(&pattern, "%s/" RF_PRIVATE_SOCKETS "/*.sock", service->controller->runtime) <
+	if (asprintf(&pattern, "%s/" RF_PRIVATE_SOCKETS "/*.sock*", service->controller->runtime) <
 		0) {
 		pattern = NULL;
 		return;
 	}
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
-			if (is_dead(found.gl_pathv[i]))
+			const char *dot = strrchr(found.gl_pathv[i], '.');
+			bool is_new = dot && strcmp(dot, ".new") == 0;
+
+			if (is_new ? is_half_made(found.gl_pathv[i]) : is_dead(found.gl_pathv[i]))
 				(void)unlink(found.gl_pathv[i]);
 		}
 	}
 	globfree(&found);
 }
 
+static char *socket_directory(const struct rf_service *service)
+{
+	char *directory = NULL;
+
+	if (asprintf(&directory, "%s/" RF_PRIVATE_SOCKETS, service->controller->runtime) < 0)
+		return NULL;
+	return directory;
+}
+
+/*
+ * Another controller of the same user, the last one, may remove the empty directories between our
+ * mkdir and our bind: then again.
+ */
+static int listen_in_directory(struct rf_service *service, const char *directory)
+{
+	int r = -ENOENT;
+
+	for (int i = 0; r == -ENOENT && i < DIRECTORY_RETRIES; i++) {
+		char *runtime rf_autofree = NULL;
+
+		r = rf_place_runtime(geteuid(), &runtime);
+		if (r == 0 && mkdir(directory, 0700) < 0 && errno != EEXIST)
+			r = -errno;
+		if (r == 0)
+			r = bind_socket(service->listen_fd, service->listen_path);
+	}
+	return r;
+}
+
 int rf_service_listen(struct rf_service *service)
 {
-	char *directory rf_autofree = NULL;
+	char *directory rf_autofree = socket_directory(service);
 	int r;
 
 	if (service->listen_fd >= 0)
 		return 0;
-	if (asprintf(&directory, "%s/" RF_PRIVATE_SOCKETS, service->controller->runtime) < 0) {
-		directory = NULL;
+	if (!directory)
 		return -ENOMEM;
-	}
-	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
-		return -errno;
 	if (asprintf(&service->listen_path, "%s/%d.sock", directory, (int)getpid()) < 0) {
 		service->listen_path = NULL;
 		return -ENOMEM;
@@ -129,12 +170,21 @@ int rf_service_listen(struct rf_service *service)
 	service->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (service->listen_fd < 0)
 		return -errno;
-	r = bind_socket(service->listen_fd, service->listen_path);
+	r = listen_in_directory(service, directory);
 	if (r < 0)
 		return r;
 	r = sd_event_add_io(service->event, &service->listen_source, service->listen_fd, EPOLLIN,
 		on_connection, service);
 	return r < 0 ? r : 0;
+}
+
+/* An ordinary user's may lie in /tmp: the last controller leaves nothing there. */
+static void remove_directories(const struct rf_service *service)
+{
+	char *directory rf_autofree = socket_directory(service);
+
+	if (directory && rmdir(directory) == 0)
+		(void)rmdir(service->controller->runtime);
 }
 
 void rf_service_unlisten(struct rf_service *service)
@@ -143,6 +193,8 @@ void rf_service_unlisten(struct rf_service *service)
 	service->listen_fd = rf_close(service->listen_fd);
 	if (service->listen_path)
 		(void)unlink(service->listen_path);
+	if (service->listen_path && geteuid() != 0)
+		remove_directories(service);
 	free(service->listen_path);
 	service->listen_path = NULL;
 }

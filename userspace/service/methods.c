@@ -177,6 +177,7 @@ bool rf_methods_dispatch(struct rf_peer *peer, struct rf_call *call)
 		void (*answer)(struct rf_peer *peer, struct rf_call *call);
 	} methods[] = {
 		{RF_METHOD_DOCTOR, method_doctor},
+		{RF_METHOD_FILE_BATCH, rf_method_file_batch},
 		{RF_METHOD_FREEZE, method_freeze},
 		{RF_METHOD_KILL, method_kill},
 		{RF_METHOD_LIST, method_list},

@@ -220,6 +220,7 @@ struct rf_peer *rf_peer_free(struct rf_peer *peer)
 		*at = peer->next;
 	if (peer->service->owner == peer)
 		peer->service->owner = NULL;
+	rf_files_cancel(peer);
 	sd_event_source_disable_unref(peer->source);
 	sd_event_source_disable_unref(peer->flush_source);
 	rf_wire_free(peer->wire);

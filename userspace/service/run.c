@@ -321,6 +321,8 @@ static void tell_surroundings(struct rf_peer *peer)
 			strerror(-r));
 		warn(peer, text);
 	}
+	if (rf_sweep_found_dead(&peer->service->controller->swept))
+		rf_service_sweep_sockets(peer->service);
 	if (rf_sweep_left_something(&peer->service->controller->swept))
 		warn(peer, "something of a dead controller may still run: see `ringfence sweep`");
 }
@@ -361,6 +363,7 @@ static int start(struct rf_peer *peer, struct request *request, struct rf_plan *
 	request->props.client_pidfd = sandbox->plan->keeps_background ? -1 : peer->pidfd;
 	request->props.uid = peer->uid;
 	r = rf_sandbox_start(sandbox, &request->props, diag);
+	request->props.pass_fds = NULL;
 	if (r != 0) {
 		sandbox->watcher = (struct rf_sandbox_watcher){0};
 		rf_sandbox_free(sandbox);

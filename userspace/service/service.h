@@ -9,6 +9,7 @@
  *	peer.c      one connection: messages in, calls dispatched, end of file
  *	methods.c   the short calls
  *	run.c       Run and Plan
+ *	files.c     FileBatch
  */
 
 #include <stdbool.h>
@@ -45,6 +46,8 @@ struct rf_peer {
 	struct rf_sandbox *sandbox;
 	/* Waits for the end of a sandbox that it killed. */
 	char *awaited_id;
+	/* The batch of files that runs for it. */
+	struct rf_files *files;
 	bool is_closing;
 };
 
@@ -79,6 +82,11 @@ void rf_service_settle(struct rf_service *service);
 bool rf_methods_dispatch(struct rf_peer *peer, struct rf_call *call);
 /* The end of a sandbox, for peers that wait for it. */
 void rf_methods_tell_end(struct rf_service *service, const char *id, const json_t *result);
+
+/* files.c */
+void rf_method_file_batch(struct rf_peer *peer, struct rf_call *call);
+/* The peer goes: its batch ends. */
+void rf_files_cancel(struct rf_peer *peer);
 
 /* run.c */
 void rf_method_run(struct rf_peer *peer, struct rf_call *call);

@@ -23,6 +23,9 @@
  * Kill: { "id", "grace_ms"? } -> { "result": object }; Freeze, Thaw: { "id" } -> {}
  * Signal: { "id", "signal": int, "group": bool } -> {}   the owner's client alone
  * Sweep: {} -> { "counts": {reason: n…} }
+ * FileBatch: { "root": text, "requests": [object as in fs/request.h…], "options"?: {"engine",
+ *	"content_bytes", "request_bytes", "entries", "deadline_ms"} }
+ *	-> { "engine": text, "results": [object…] }; content_fd is an index into the descriptors
  */
 
 #define RF_INTERFACE "io.ringfence"
@@ -30,6 +33,7 @@
 #define RF_METHOD_PLAN RF_INTERFACE ".Plan"
 #define RF_METHOD_LIST RF_INTERFACE ".List"
 #define RF_METHOD_KILL RF_INTERFACE ".Kill"
+#define RF_METHOD_FILE_BATCH RF_INTERFACE ".FileBatch"
 #define RF_METHOD_FREEZE RF_INTERFACE ".Freeze"
 #define RF_METHOD_THAW RF_INTERFACE ".Thaw"
 #define RF_METHOD_SIGNAL RF_INTERFACE ".Signal"

@@ -41,15 +41,6 @@ Test(doctor, json_has_what_is_known_and_no_more)
 	cr_expect_str_eq(rf_json_get_text(last, "remedy"), "boot another");
 }
 
-Test(doctor, text_has_a_line_a_check_and_its_remedy_below)
-{
-	char *text rf_autofree = rf_doctor_to_text(three, 3);
-
-	cr_assert_not_null(text);
-	cr_expect_not_null(strstr(text, "landlock            enforced  ABI 7\n"));
-	cr_expect_not_null(strstr(text, "-> boot another\n"));
-}
-
 Test(doctor, every_mechanism_is_tried_in_time)
 {
 	static const char *const names[] = {"mount-namespace", "user-namespace", "pid-namespace",
