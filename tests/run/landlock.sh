@@ -187,7 +187,6 @@ test_f_111_a_profile_that_forbids_no_new_privs_is_named()
 	expect_contains "$(jq -r .refusal.hint "$result")" filter
 }
 
-# On a filesystem of its own kind, here one that the host makes in memory and a shared one in a guest.
 needs test_f_105_a_workspace_on_another_filesystem_works root
 test_f_105_a_workspace_on_another_filesystem_works()
 {

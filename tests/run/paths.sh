@@ -424,13 +424,14 @@ test_a7_a_filesystem_that_folds_case_is_refused()
 	truncate -s 8M "$RF_SCRATCH/image"
 	mkfs.ext4 -q -O casefold -E encoding=utf8 "$RF_SCRATCH/image" || skip 'no casefold in mkfs.ext4'
 	with_own_mounts folded_filesystem
+	[[ ! -e no ]] || skip 'no loop device, or no casefold in the kernel'
 }
 
 folded_filesystem()
 {
-	mount -o loop "$RF_SCRATCH/image" m 2>/dev/null || { touch no; exit 0; }
+	mount -o loop "$RF_SCRATCH/image" m 2>/dev/null || { touch no; return 0; }
 	mkdir m/ws
-	chattr +F m/ws
+	chattr +F m/ws 2>/dev/null || { touch no; return 0; }
 	refused filesystem-casefold --workspace m/ws
 }
 

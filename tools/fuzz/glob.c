@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Lines of input: patterns, then exclusions, then a path. Whatever they are, compiling answers or
- * refuses, and a walk's steps agree with a match of the whole path.
+ * Lines of input: patterns, then exclusions, then a path. Whatever they are, they compile or are
+ * refused with a code and words, and matching ends.
  */
 
 #include <string.h>

@@ -150,11 +150,26 @@ static int enable_down_to_leaves(int root_fd, int base_fd, const char *controlle
 	return r < 0 ? r : enable(base_fd, controller);
 }
 
+/*
+ * Is this the cgroup of somebody's processes? The root of the hierarchy may have some; the root of
+ * a cgroup namespace is an ordinary cgroup, in which "memory" answers EBUSY but a threaded
+ * controller such as "pids" is taken, and turns the whole cgroup into a threaded domain.
+ */
+static bool has_processes(int fd)
+{
+	char *text rf_autofree = NULL;
+
+	if (faccessat(fd, "cgroup.type", F_OK, 0) < 0)
+		return false;
+	return rf_read_file_at(fd, "cgroup.procs", 16 * SMALL_FILE_BYTES, &text) < 0 || text[0];
+}
+
 static void find_controllers(struct rf_cgroup_host *host, struct rf_facts *facts, int root_fd)
 {
 	struct rf_fact *fact = &facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS];
-	int memory = enable_down_to_leaves(root_fd, host->base_fd, "memory");
-	int pids = enable_down_to_leaves(root_fd, host->base_fd, "pids");
+	bool is_busy = has_processes(root_fd);
+	int memory = is_busy ? -EBUSY : enable_down_to_leaves(root_fd, host->base_fd, "memory");
+	int pids = is_busy ? -EBUSY : enable_down_to_leaves(root_fd, host->base_fd, "pids");
 
 	host->has_memory = facts->has_memory_controller = memory == 0;
 	host->has_pids = facts->has_pids_controller = pids == 0;
@@ -228,6 +243,12 @@ static int find_root_base(struct rf_cgroup_host *host, struct rf_facts *facts, i
 
 	if (r < 0)
 		return r;
+	/* mkdir of what exists does not tell that the mount is read-only. */
+	if (faccessat(host->base_fd, ".", W_OK, AT_EACCESS) < 0) {
+		r = -errno;
+		host->base_fd = rf_close(host->base_fd);
+		return r;
+	}
 	host->leaf_prefix = "";
 	host->is_base_own = true;
 	find_controllers(host, facts, root_fd);

@@ -21,7 +21,7 @@
 /* Requests that share a held parent: it is looked up again after so many. */
 #define PIN_USES 64U
 /* Changes of one run: bounds the parents that are held until they are on the disk. */
-#define RUN_CHANGES 512U
+#define RUN_CHANGES 256U
 #define NAME_SLOTS 8192U
 
 /* Hashes, open addressing; 0 is an empty slot. */
@@ -108,8 +108,6 @@ static enum kind kind_of(const struct rf_fs_request *request)
 {
 	switch (request->operation) {
 	case RF_FS_READ:
-		/* Bytes to one descriptor come in order. */
-		return request->has_content_fd ? KIND_ALONE : KIND_LOOK;
 	case RF_FS_STAT:
 	case RF_FS_EXISTS:
 		return KIND_LOOK;
@@ -183,8 +181,8 @@ static bool note_path(struct batch *batch, const char *path)
 		hash = (hash ^ (unsigned char)*at) * 1099511628211ULL;
 	}
 	hash = hash ? hash : 1;
-	return !has_hash(batch->names, hash) && !has_hash(batch->above, hash) &&
-	       add_hash(batch->names, &batch->n_names, hash);
+	return !has_hash(&batch->names, hash) && !has_hash(&batch->above, hash) &&
+	       add_hash(&batch->names, hash);
 }
 
 /* ---- pins ---------------------------------------------------------------------------------- */
@@ -318,6 +316,7 @@ static void end_flow(struct batch *batch, struct rf_fs_flow *flow)
 {
 	unpin(batch, flow);
 	rf_close(flow->fd);
+	free(flow->owned_content);
 	rf_fs_where_clear(&flow->where);
 	/* Half a content is no content. */
 	if (flow->result->error && flow->result->content) {
@@ -329,12 +328,16 @@ static void end_flow(struct batch *batch, struct rf_fs_flow *flow)
 	batch->free = flow;
 }
 
+/* Takes everything that came back, after waiting for something. */
 static void come_back(struct batch *batch)
 {
 	struct rf_fs_call *call = rf_fs_engine_wait(batch->fs->engine);
 
-	if (call && step(call->owner))
-		end_flow(batch, call->owner);
+	while (call) {
+		if (step(call->owner))
+			end_flow(batch, call->owner);
+		call = rf_fs_engine_next(batch->fs->engine);
+	}
 }
 
 /* Takes what where owns. */
@@ -355,6 +358,7 @@ static void start_flow(struct batch *batch, size_t i, struct rf_fs_where *where)
 	flow->pin = NULL;
 	flow->fd = -1;
 	flow->wanted_bytes = 0;
+	flow->owned_content = NULL;
 	flow->temporary[0] = '\0';
 	if (pin_parent(batch, flow) || step(flow))
 		end_flow(batch, flow);
@@ -417,22 +421,41 @@ static void run_alone(struct batch *batch, size_t i)
 		[RF_FS_CHANGE] = rf_fs_do_change,
 		[RF_FS_GLOB] = do_glob,
 	};
-	struct rf_fs_where where rf_autowhere = {0};
 	const struct rf_fs_request *request = &batch->requests[i];
 
-	if (all[request->operation]) {
-		all[request->operation](batch->fs, request, &batch->results[i]);
-	} else if (rf_fs_where(batch->fs, request->operation, request->path, &where,
-			   &batch->results[i]) == 0) {
-		start_flow(batch, i, &where);
+	end_run(batch, i);
+	batch->kind = KIND_ALONE;
+	all[request->operation](batch->fs, request, &batch->results[i]);
+	batch->start = i + 1;
+}
+
+/* Joins the run, or begins one. */
+static void run_flow(struct batch *batch, size_t i, enum kind kind)
+{
+	const struct rf_fs_request *request = &batch->requests[i];
+	struct rf_fs_where where rf_autowhere = {0};
+
+	if (rf_fs_where(batch->fs, request->operation, request->path, &where, &batch->results[i]))
+		return;
+	/* Bytes to and from one descriptor come in order. */
+	if (kind != batch->kind || request->has_content_fd)
+		end_run(batch, i);
+	batch->kind = kind;
+	if (kind == KIND_CHANGE &&
+		(i - batch->start >= RUN_CHANGES || !note_path(batch, where.text))) {
+		end_run(batch, i);
+		/* A path of its own always fits into an empty run. */
+		(void)note_path(batch, where.text);
 	}
+	start_flow(batch, i, &where);
+	if (request->has_content_fd)
+		end_run(batch, i + 1);
 }
 
 static void run_one(struct batch *batch, size_t i)
 {
 	const struct rf_fs_request *request = &batch->requests[i];
 	struct rf_fs_result *result = &batch->results[i];
-	struct rf_fs_where where rf_autowhere = {0};
 	const char *why = malformation(request);
 	enum kind kind;
 
@@ -444,24 +467,10 @@ static void run_one(struct batch *batch, size_t i)
 	if (rf_fs_in_time(batch->fs, result, request->operation, request->path))
 		return;
 	kind = kind_of(request);
-	if (kind != KIND_ALONE &&
-		rf_fs_where(batch->fs, request->operation, request->path, &where, result))
-		return;
-	if (kind == KIND_ALONE || kind != batch->kind)
-		end_run(batch, i);
-	batch->kind = kind;
-	if (kind == KIND_CHANGE &&
-		(i - batch->start >= RUN_CHANGES || !note_path(batch, where.text))) {
-		end_run(batch, i);
-		/* A path of its own always fits into an empty run. */
-		(void)note_path(batch, where.text);
-	}
-	if (kind == KIND_ALONE) {
+	if (kind == KIND_ALONE)
 		run_alone(batch, i);
-		end_run(batch, i + 1);
-	} else {
-		start_flow(batch, i, &where);
-	}
+	else
+		run_flow(batch, i, kind);
 }
 
 /* Is looked at as a batch begins, and every so often in a long one. */

@@ -10,8 +10,8 @@
  *
  *	open	openat2 with RESOLVE_CACHED says EAGAIN instead of waiting
  *	read	preadv2 with RWF_NOWAIT likewise
- *	stat, unlink   no such flag: their time is taken. One that waited makes the next ones go to
- *		the ring, a few at a time, until one is seen to be in memory again
+ *	stat, unlink   no such flag: their time is taken. After one that waited, the next is looked
+ *		up with RESOLVE_CACHED: not in memory, it and some more go to the ring
  *	fsync	waits always
  *
  * A ring that is refused, dies, or belongs to another thread leaves plain calls. The calls are the
@@ -37,6 +37,8 @@
 #define COLD_CALLS 32U
 /* io-wq workers for each of the caller's CPUs: they wait, they do not compute. */
 #define WORKERS_PER_CPU 4U
+/* Completions that are waited for together. */
+#define WAIT_FOR 8U
 
 enum ring_state { RING_UNTRIED, RING_READY, RING_NONE };
 
@@ -196,17 +198,21 @@ static void make_ring(struct rf_fs_engine_state *engine)
 	engine->state = RING_READY;
 }
 
-/* A ring of a single issuer serves the thread that made it. */
 static bool has_ring(struct rf_fs_engine_state *engine)
+{
+	if (engine->state == RING_UNTRIED)
+		make_ring(engine);
+	return engine->state == RING_READY;
+}
+
+/* A ring of a single issuer serves the thread that made it. */
+void rf_fs_engine_enter(struct rf_fs_engine_state *engine)
 {
 	if (engine->state == RING_READY && engine->thread != gettid() && engine->in_flight == 0) {
 		io_uring_queue_exit(&engine->ring);
 		engine->is_made = false;
 		engine->state = RING_UNTRIED;
 	}
-	if (engine->state == RING_UNTRIED)
-		make_ring(engine);
-	return engine->state == RING_READY;
 }
 
 static void prepare(struct io_uring_sqe *sqe, struct rf_fs_call *call)
@@ -302,8 +308,8 @@ static void plain_timed(struct rf_fs_engine_state *engine, struct rf_fs_call *ca
 	uint64_t start_ns = rf_monotonic_ns();
 
 	call->result = plain(call);
-	if (rf_monotonic_ns() - start_ns > COLD_NS)
-		engine->cold[call->kind] = COLD_CALLS;
+	if (rf_monotonic_ns() - start_ns > COLD_NS && engine->cold[call->kind] == 0)
+		engine->cold[call->kind] = 1;
 }
 
 /* For kinds that cannot say that they would wait. */
@@ -313,8 +319,12 @@ static bool goes_to_ring(struct rf_fs_engine_state *engine, const struct rf_fs_c
 
 	if (*cold == 0)
 		return false;
-	if (--*cold == 0 && !is_cached(engine, call))
-		*cold = COLD_CALLS;
+	/* The processor may have been taken away, and the disk not asked. */
+	if (--*cold > 0)
+		return true;
+	if (is_cached(engine, call))
+		return false;
+	*cold = COLD_CALLS;
 	return true;
 }
 
@@ -405,35 +415,43 @@ static void mend(struct rf_fs_call *call)
 		call->result = plain(call);
 }
 
+struct rf_fs_call *rf_fs_engine_next(struct rf_fs_engine_state *engine)
+{
+	struct rf_fs_call *call = engine->done;
+
+	if (call)
+		engine->done = call->next;
+	else if (engine->in_flight > 0)
+		call = pop_completion(engine);
+	if (!call)
+		return NULL;
+	engine->in_flight--;
+	mend(call);
+	return call;
+}
+
 struct rf_fs_call *rf_fs_engine_wait(struct rf_fs_engine_state *engine)
 {
-	struct rf_fs_call *call;
-
-	if (engine->in_flight == 0)
-		return NULL;
-	for (;;) {
+	while (engine->in_flight > 0) {
+		/* Where many are out, a few at a time. */
+		unsigned int enough = engine->in_flight >= RF_FS_IN_FLIGHT / 2 ? WAIT_FOR : 1;
+		struct rf_fs_call *call = NULL;
 		int r;
 
-		call = engine->done;
-		if (call) {
-			engine->done = call->next;
-			break;
-		}
-		call = engine->queued ? NULL : pop_completion(engine);
+		if (!engine->queued || engine->done)
+			call = rf_fs_engine_next(engine);
 		if (call)
-			break;
-		r = io_uring_submit_and_wait(&engine->ring, 1);
+			return call;
+		r = io_uring_submit_and_wait(&engine->ring, enough);
 		if (r >= 0)
 			taken(engine, (unsigned int)r);
 		else if (r != -EINTR && r != -EAGAIN && r != -EBUSY && engine->queued)
 			fall_back(engine, -r);
-		call = pop_completion(engine);
+		call = rf_fs_engine_next(engine);
 		if (call)
-			break;
+			return call;
 	}
-	engine->in_flight--;
-	mend(call);
-	return call;
+	return NULL;
 }
 
 unsigned int rf_fs_engine_in_flight(const struct rf_fs_engine_state *engine)
@@ -487,7 +505,10 @@ struct rf_fs_engine_state *rf_fs_engine_drop(struct rf_fs_engine_state *engine)
 
 enum rf_fs_engine rf_fs_engine_kind(struct rf_fs_engine_state *engine, const char **ret_why)
 {
-	bool is_ring = has_ring(engine);
+	bool is_ring;
+
+	rf_fs_engine_enter(engine);
+	is_ring = has_ring(engine);
 
 	if (ret_why)
 		*ret_why = is_ring ? NULL : engine->why;

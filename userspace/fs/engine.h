@@ -59,6 +59,8 @@ int rf_fs_engine_new(struct rf_fs_engine_state **ret, enum rf_fs_engine wanted,
 	unsigned int concurrency, bool has_openat2);
 struct rf_fs_engine_state *rf_fs_engine_drop(struct rf_fs_engine_state *engine);
 
+/* A batch or a walk begins: the ring has to be this thread's. */
+void rf_fs_engine_enter(struct rf_fs_engine_state *engine);
 /* Which one serves; makes the ring if that was not tried yet. */
 enum rf_fs_engine rf_fs_engine_kind(struct rf_fs_engine_state *engine, const char **ret_why);
 
@@ -67,6 +69,8 @@ enum rf_fs_engine rf_fs_engine_kind(struct rf_fs_engine_state *engine, const cha
 bool rf_fs_engine_issue(struct rf_fs_engine_state *engine, struct rf_fs_call *call);
 /* A call that came back, or NULL when none is out. */
 struct rf_fs_call *rf_fs_engine_wait(struct rf_fs_engine_state *engine);
+/* The same without waiting, and without handing over what was issued since. */
+struct rf_fs_call *rf_fs_engine_next(struct rf_fs_engine_state *engine);
 unsigned int rf_fs_engine_in_flight(const struct rf_fs_engine_state *engine);
 /* The caller saw such a call wait: the next ones go to the ring. */
 void rf_fs_engine_note_cold(struct rf_fs_engine_state *engine, enum rf_fs_call_kind kind);

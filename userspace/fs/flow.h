@@ -46,6 +46,10 @@ struct rf_fs_flow {
 	int fd;
 	struct stat opened;
 	uint64_t wanted_bytes;
+	/* What is written: the request's, or what its descriptor gave. */
+	const char *content;
+	size_t content_bytes;
+	char *owned_content;
 	char temporary[RF_FS_TEMPORARY_BYTES]; /* "": none */
 	struct rf_fs_flow *next_free;
 };

@@ -25,31 +25,22 @@
 
 /* ---- content ------------------------------------------------------------------------------- */
 
-/* From memory, or from the request's descriptor, which is read whole. */
-struct content {
-	const char *data;
-	size_t size;
-	char *owned;
-};
-
-static void content_clear(struct content *content)
-{
-	free(content->owned);
-}
-
-static int get_content(struct rf_fs_flow *flow, struct content *ret_content)
+/* From memory, or from the request's descriptor, which is read whole; before anything is touched
+ * (FS5). 0 or RF_REFUSED. */
+static int get_content(struct rf_fs_flow *flow)
 {
 	const struct rf_fs_request *request = flow->request;
 	uint64_t limit = flow->fs->options.content_bytes;
 	int r = 0;
 
-	*ret_content = (struct content){request->content, request->content_size_bytes, NULL};
+	flow->content = request->content;
+	flow->content_bytes = request->content_size_bytes;
 	if (request->has_content_fd) {
 		r = rf_read_all(
-			request->content_fd, limit, &ret_content->owned, &ret_content->size);
-		ret_content->data = ret_content->owned;
+			request->content_fd, limit, &flow->owned_content, &flow->content_bytes);
+		flow->content = flow->owned_content;
 	}
-	if (r == -EFBIG || ret_content->size > limit)
+	if (r == -EFBIG || (r == 0 && flow->content_bytes > limit))
 		return rf_fs_refuse_limit(flow->result, request->operation, request->path, EFBIG,
 			"bytes of content", limit);
 	if (r < 0)
@@ -65,14 +56,11 @@ static ssize_t write_some(int fd, const char *data, size_t size, bool appends, u
 /* 0 or errno; result->bytes says how far it came. */
 static int put_content(struct rf_fs_flow *flow, bool appends, uint64_t offset)
 {
-	struct content content rf_cleanup(content_clear) = {0};
 	uint64_t *done = &flow->result->bytes;
 
-	if (get_content(flow, &content))
-		return flow->result->error;
-	while (*done < content.size) {
-		ssize_t size = write_some(flow->fd, content.data + *done, content.size - *done,
-			appends, offset + *done);
+	while (*done < flow->content_bytes) {
+		ssize_t size = write_some(flow->fd, flow->content + *done,
+			flow->content_bytes - *done, appends, offset + *done);
 
 		if (size < 0 && errno == EINTR)
 			continue;
@@ -184,7 +172,7 @@ bool rf_fs_flow_write(struct rf_fs_flow *flow)
 {
 	switch (flow->state) {
 	case RF_FS_FLOW_START:
-		return rf_fs_flow_issue_stat(flow) && open_to_write(flow);
+		return get_content(flow) || (rf_fs_flow_issue_stat(flow) && open_to_write(flow));
 	case RF_FS_FLOW_LOOKED:
 		return open_to_write(flow);
 	case RF_FS_FLOW_OPENED:
@@ -282,7 +270,7 @@ bool rf_fs_flow_replace(struct rf_fs_flow *flow)
 {
 	switch (flow->state) {
 	case RF_FS_FLOW_START:
-		return rf_fs_flow_issue_stat(flow) && check_replaced(flow);
+		return get_content(flow) || (rf_fs_flow_issue_stat(flow) && check_replaced(flow));
 	case RF_FS_FLOW_LOOKED:
 		return check_replaced(flow);
 	case RF_FS_FLOW_SYNCED:

@@ -219,6 +219,7 @@ void rf_fs_start(struct rf_fs *fs)
 {
 	fs->deadline_ns = rf_monotonic_ns() + fs->options.deadline_ms * NS_PER_MS;
 	fs->response_left = fs->options.response_bytes;
+	rf_fs_engine_enter(fs->engine);
 }
 
 int rf_fs_in_time(const struct rf_fs *fs, struct rf_fs_result *result,

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,6 +140,21 @@ static void find_launcher(struct rf_facts *facts)
 		"install ringfence-launch beside the ringfence program");
 }
 
+/* The call that the launcher will make, asked a harmless question: a filter may refuse it whole. */
+static void find_seccomp(struct rf_facts *facts)
+{
+	struct rf_fact *fact = &facts->mechanisms[RF_MECHANISM_SECCOMP];
+	uint32_t action = SECCOMP_RET_ERRNO;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0)
+		return;
+	fact->state = RF_STATE_OFF;
+	(void)snprintf(fact->why, sizeof(fact->why), "seccomp(2): %s", strerror(errno));
+	(void)snprintf(fact->remedy, sizeof(fact->remedy),
+		"allow seccomp in the filter of the surrounding container, or boot a kernel with "
+		"CONFIG_SECCOMP_FILTER");
+}
+
 static void set_defaults(struct rf_facts *facts)
 {
 	static const enum rf_mechanism asked_later[] = {RF_MECHANISM_BPF_LSM,
@@ -172,6 +188,7 @@ int rf_facts_find(struct rf_facts *ret_facts, struct rf_diag *diag)
 	set_defaults(ret_facts);
 	find_bwrap(ret_facts, &is_bwrap_setuid);
 	find_landlock(signs, ret_facts);
+	find_seccomp(ret_facts);
 	judge_user_namespace(signs, is_bwrap_setuid, ret_facts);
 	judge_io_uring(signs, ret_facts);
 	find_home(ret_facts);

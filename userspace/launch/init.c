@@ -310,12 +310,29 @@ static void rf_init_start_command(struct rf_init *init)
 	init->command_pidfd = rf_fd_move_high(pidfd_open(init->command, 0));
 }
 
+/* A living child, after the dead ones were reaped. Orphans are ours. */
+static bool rf_init_has_living_child(void)
+{
+	siginfo_t info;
+
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0)
+			return false;
+		if (info.si_pid == 0)
+			return true;
+	}
+}
+
 static void rf_init_command_ended(struct rf_init *init, int status)
 {
 	struct rf_launch_message message = {.kind = RF_LAUNCH_EXITED, .value = status};
 
 	message.pid = init->command;
 	message.extra = (int32_t)rf_tree_count(getpid(), init->has_namespace, init->command);
+	/* Processes that fork and end all the while can slip through a walk over /proc. */
+	if (message.extra == 0 && rf_init_has_living_child())
+		message.extra = 1;
 	rf_fd_close_p(&init->command_pidfd);
 	init->command = 0;
 	rf_init_send(init, &message);

@@ -16,7 +16,7 @@ static char path[128];
 
 static void make_directory(void)
 {
-	(void)strcpy(directory, "/tmp/rf-bwrap-XXXXXX");
+	(void)snprintf(directory, sizeof(directory), "/tmp/rf-bwrap-XXXXXX");
 	cr_assert_not_null(mkdtemp(directory));
 	(void)snprintf(path, sizeof(path), "%s/bwrap", directory);
 }

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/probe.h"
@@ -144,7 +145,7 @@ Test(explain_F_6, a_masked_proc_is_named)
 	struct rf_signs signs = user_of_quiet_host();
 	struct rf_check check = failed("mount(proc)", EPERM);
 
-	(void)strcpy(signs.proc_mask, "/proc/interrupts");
+	(void)snprintf(signs.proc_mask, sizeof(signs.proc_mask), "/proc/interrupts");
 	rf_explain_proc(&signs, true, &check);
 	SAYS(check, "/proc is masked");
 	SAYS(check, "/proc/interrupts");
@@ -163,10 +164,10 @@ Test(explain_F_7, landlock_behind_a_filter_is_no_old_kernel)
 	check = failed("landlock_create_ruleset", ENOSYS);
 	rf_explain_landlock(&signs, RF_BUILT_YES, &check);
 	SAYS(check, "filter");
-	(void)strcpy(signs.lsm, "lockdown,capability,landlock,bpf");
+	(void)snprintf(signs.lsm, sizeof(signs.lsm), "lockdown,capability,landlock,bpf");
 	rf_explain_landlock(&signs, RF_BUILT_UNKNOWN, &check);
 	SAYS(check, "filter");
-	(void)strcpy(signs.lsm, "lockdown,capability");
+	(void)snprintf(signs.lsm, sizeof(signs.lsm), "lockdown,capability");
 	rf_explain_landlock(&signs, RF_BUILT_UNKNOWN, &check);
 	SAYS(check, "no Landlock");
 	check = failed("landlock_create_ruleset", EOPNOTSUPP);
@@ -218,7 +219,7 @@ Test(explain_F_13, causes_of_no_lsm_programs_are_told_apart)
 	rf_explain_bpf(&signs, RF_BPF_KIND_LSM, RF_BPF_STEP_CANARY, false, &check);
 	SAYS(check, "not called");
 	ADVISES(check, "lsm=");
-	(void)strcpy(signs.lsm, "landlock");
+	(void)snprintf(signs.lsm, sizeof(signs.lsm), "landlock");
 	rf_explain_bpf(&signs, RF_BPF_KIND_LSM, RF_BPF_STEP_CANARY, false, &check);
 	ADVISES(check, "lsm=landlock,bpf");
 }
