@@ -23,7 +23,7 @@ Q := $(if $(V),,@)
 note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes install
+.PHONY: all schema unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes install
 
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
@@ -143,6 +143,17 @@ $(SKELETON): out/bpf/ringfence.linked.o
 	$(call note,BPF)
 	$(Q)$(BPFTOOL) gen skeleton $< name ringfence_bpf > $@
 
+# Made from the table of keys; `make lint` says when the file in docs/ is not what it makes.
+SCHEMA := docs/ringfence-policy.schema.json
+
+$(O)/tools/schema: tools/schema/main.c $(BASE) $(POLICY)
+	@mkdir -p $(@D)
+	$(call note,LINK)
+	$(Q)$(CC) $(ALL_CFLAGS) -pie -o $@ $^ $(CLIENT_LIBS)
+
+schema: $(O)/tools/schema
+	$< >$(SCHEMA)
+
 # ---- Phase 5: tests -----------------------------------------------------------------------------
 
 UNIT := $(O)/tests/unit/run
@@ -223,7 +234,7 @@ CPPCHECK_FLAGS := --quiet --error-exitcode=1 -j 2 --enable=warning,portability \
 	--suppress=arrayIndexThenCheck --std=c11 -D_GNU_SOURCE -D__x86_64__ -Iuserspace -I.
 
 # Cheap ones first; `make -k lint` goes through all of them.
-LINTS := format layers style scripts headers cppcheck tidy
+LINTS := format layers style scripts headers cppcheck tidy schema
 .PHONY: $(LINTS:%=lint-%)
 
 lint: $(LINTS:%=lint-%)
@@ -240,6 +251,9 @@ lint-headers: $(SKELETON)
 		$(CC) $(COMMON) -fsyntax-only -include {} -x c /dev/null
 	@$(call in_parallel,$(filter bpf/%,$(HEADERS))) \
 		$(BPF_CLANG) $(BPF_CFLAGS) -fsyntax-only -include {} -x c /dev/null
+
+lint-schema: $(O)/tools/schema
+	@$< | diff -u $(SCHEMA) - || { echo "run make schema" >&2; false; }
 
 lint-cppcheck:
 	@cppcheck $(CPPCHECK_FLAGS) userspace
@@ -275,6 +289,7 @@ install: programs man
 	install -Dm755 out/ringfence $(DESTDIR)$(PREFIX)/bin/ringfence
 	install -Dm755 out/ringfenced $(DESTDIR)$(PREFIX)/libexec/ringfence/ringfenced
 	install -Dm755 out/ringfence-launch $(DESTDIR)$(PREFIX)/libexec/ringfence/ringfence-launch
+	install -Dm644 $(SCHEMA) $(DESTDIR)$(PREFIX)/share/doc/ringfence/$(notdir $(SCHEMA))
 	for page in $(MAN); do \
 		install -Dm644 out/man/$$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; \
 	done

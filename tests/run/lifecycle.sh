@@ -156,14 +156,14 @@ test_f_63_term_reaches_the_command_and_its_status_comes_back()
 test_f_63_kill_gives_the_grace_and_then_no_more()
 {
 	local id client begin took
-	"$RF" run --events e --result r.json -- sh -c 'trap "" TERM; echo x >started; sleep 7704' &
+	"$RF" run --events e --result r.json -- sh -c 'trap "" TERM; echo x >started; sleep 7764' &
 	client=$!
 	id=$(id_of e)
 	wait_for 5 test -s started
 	begin=$(milliseconds)
 	"$RF" kill "$id" --grace 1s
 	took=$(($(milliseconds) - begin))
-	gone 'sleep 7704' || fail 'sleep 7704 lives on'
+	gone 'sleep 7764' || fail 'sleep 7764 lives on'
 	expect_status 137 wait "$client"
 	[[ $took -ge 900 && $took -lt $((1000 + $(scaled 1000))) ]] || fail "took $took ms"
 	expect_json r.json .reason abort
@@ -357,9 +357,9 @@ test_f_64_the_status_comes_back_at_once()
 {
 	local begin took
 	begin=$(milliseconds)
-	expect_status 3 "$RF" run --result r.json -- sh -c 'trap "" TERM; sleep 7705 & exit 3'
+	expect_status 3 "$RF" run --result r.json -- sh -c 'trap "" TERM; sleep 7765 & exit 3'
 	took=$(($(milliseconds) - begin))
-	gone 'sleep 7705' || fail 'sleep 7705 lives on'
+	gone 'sleep 7765' || fail 'sleep 7765 lives on'
 	[[ $took -lt $(scaled 2000) ]] || fail "took $took ms"
 }
 
@@ -375,13 +375,13 @@ test_f_65_kept_background_lives_until_killed()
 {
 	local id
 	"$RF" run --keep-background --events e --result r.json -- \
-		sh -c 'sleep 7706 >/dev/null 2>&1 & exit 6' || expect_eq $? 6
+		sh -c 'sleep 7766 >/dev/null 2>&1 & exit 6' || expect_eq $? 6
 	id=$(jq -r .id r.json)
 	expect_json r.json .processes.stragglers_killed 0
-	running 'sleep 7706' || fail 'sleep 7706 was not kept'
+	running 'sleep 7766' || fail 'sleep 7766 was not kept'
 	expect_contains "$("$RF" ps --json)" "$id"
 	"$RF" kill "$id"
-	gone 'sleep 7706' || fail 'sleep 7706 lives on'
+	gone 'sleep 7766' || fail 'sleep 7766 lives on'
 	expect_lacks "$("$RF" ps --json)" "$id"
 }
 
@@ -436,14 +436,14 @@ test_f_61_the_tree_dies_with_the_client()
 # kill_of ROLE...: SIGKILL at once to these of one run: client, controller, keeper.
 kill_of()
 {
-	local client controller keeper role id status=0 option=${option-}
+	local client controller keeper role id status=0 option=${option-} seconds=${seconds-7727}
 	local -a victims=()
 	rm -f e
 	# shellcheck disable=SC2086
-	"$RF" run $option --events e -- sh -c '(setsid sleep 7727 &); sleep 7727 & sleep 7727' 2>err &
+	"$RF" run $option --events e -- sh -c '(setsid sleep $0 &); sleep $0 & sleep $0' "$seconds" 2>err &
 	client=$!
 	id=$(id_of e)
-	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep 7727") -eq 3 ]]'
+	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep $0") -eq 3 ]]' "$seconds"
 	controller=$(pgrep -P "$client")
 	keeper=$(pgrep -P "$controller")
 	for role in "$@"; do
@@ -451,7 +451,7 @@ kill_of()
 	done
 	kill -KILL "${victims[@]}"
 	wait "$client" || status=$?
-	wait_for 5 gone 'sleep 7727'
+	wait_for 5 gone "sleep $seconds"
 	# A client that lives says that the run is lost.
 	if [[ " $* " != *' client '* ]]; then
 		expect_eq "$status" 125
@@ -479,7 +479,7 @@ test_c5_no_death_leaves_an_orphan()
 
 full_access_deaths_leave_nothing()
 {
-	local option='--mode full-access'
+	local option='--mode full-access' seconds=7767
 	kill_of client controller
 	kill_of client controller keeper
 	sweep_twice

@@ -352,6 +352,11 @@ static int apply(void *to, int id, const char *text, struct rf_diag *diag)
 /* ---- running ----------------------------------------------------------------------------------
  */
 
+static void tick(void *userdata rf_unused)
+{
+	rf_fs_progress_tick(0, 0);
+}
+
 static int open_root(struct rf_fs_command *command)
 {
 	int r = rf_fs_open(&command->fs, command->root, &command->options);
@@ -362,6 +367,7 @@ static int open_root(struct rf_fs_command *command)
 		return RF_STATUS_REFUSED;
 	}
 	rf_fs_set_glob(command->fs, rf_glob_run);
+	rf_fs_set_tick(command->fs, tick, NULL);
 	if (command->options.engine != RF_FS_ENGINE_PLAIN &&
 		command->request.operation == RF_FS_OPERATIONS_ &&
 		rf_fs_engine(command->fs, &why) == RF_FS_ENGINE_PLAIN)

@@ -376,18 +376,21 @@ static void sync_pins(struct batch *batch)
 
 static void end_run(struct batch *batch, size_t end)
 {
+	size_t run_end = end - batch->start < RUN_CHANGES ? end : batch->start + RUN_CHANGES;
+
 	while (rf_fs_engine_in_flight(batch->fs->engine) > 0)
 		come_back(batch);
+	/* Requests after those of the run were refused before they took part. */
 	if (batch->kind == KIND_CHANGE) {
 		sync_pins(batch);
-		for (size_t i = batch->start; i < end; i++) {
+		for (size_t i = batch->start; i < run_end; i++) {
 			const struct rf_fs_pin *pin = batch->pin_of[i - batch->start];
 
 			if (pin && pin->sync_error)
 				rf_fs_refuse_call(&batch->results[i], batch->requests[i].operation,
 					batch->requests[i].path, pin->sync_error);
 		}
-		memset(batch->pin_of, 0, (end - batch->start) * sizeof(*batch->pin_of));
+		memset(batch->pin_of, 0, (run_end - batch->start) * sizeof(*batch->pin_of));
 		clear_hashes(&batch->names);
 		clear_hashes(&batch->above);
 	}

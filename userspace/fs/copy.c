@@ -70,6 +70,7 @@ static int copy_content(const struct rf_fs *fs, int from_fd, int to_fd, uint64_t
 		if (size == 0)
 			return -ESTALE;
 		size_bytes -= (uint64_t)size < size_bytes ? (uint64_t)size : size_bytes;
+		rf_fs_tick(fs);
 		if (rf_monotonic_ns() > fs->deadline_ns)
 			return -ETIMEDOUT;
 	}

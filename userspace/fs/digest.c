@@ -72,6 +72,7 @@ int rf_fs_hash_fd(const struct rf_fs *fs, struct rf_fs_hash *hash, int fd, uint6
 			return -ENOMEM;
 		offset += (uint64_t)size;
 		size_bytes -= (uint64_t)size;
+		rf_fs_tick(fs);
 		if (rf_monotonic_ns() > fs->deadline_ns)
 			return -ETIMEDOUT;
 	}

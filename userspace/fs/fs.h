@@ -285,6 +285,10 @@ void rf_fs_set_glob(
 	struct rf_fs *fs, void (*run)(struct rf_fs *fs, const struct rf_fs_request *request,
 				  struct rf_fs_result *result));
 
+/* tick (NULL: none) is called now and then while an operation takes its time, for signs of life; it
+ * may not use fs. */
+void rf_fs_set_tick(struct rf_fs *fs, void (*tick)(void *userdata), void *userdata);
+
 /* ---- walking ------------------------------------------------------------------------------- */
 
 /* What a callback decides on an entry. */

@@ -23,6 +23,8 @@ struct rf_fs {
 	uint64_t deadline_ns;
 	uint64_t response_left;
 	bool is_running; /* a batch; walks within it share its deadline */
+	void (*tick)(void *userdata); /* may be NULL */
+	void *tick_userdata;
 	void (*glob)(
 		struct rf_fs *fs, const struct rf_fs_request *request, struct rf_fs_result *result);
 };
@@ -103,6 +105,8 @@ int rf_fs_open_file(const struct rf_fs *fs, enum rf_fs_operation operation,
 /* ---- ceilings (open.c) --------------------------------------------------------------------- */
 
 void rf_fs_start(struct rf_fs *fs);
+/* A sign of life for who asked for them. */
+void rf_fs_tick(const struct rf_fs *fs);
 /* 0 or RF_REFUSED: the deadline has passed. */
 int rf_fs_in_time(const struct rf_fs *fs, struct rf_fs_result *result,
 	enum rf_fs_operation operation, const char *path);

@@ -222,9 +222,22 @@ void rf_fs_start(struct rf_fs *fs)
 	rf_fs_engine_enter(fs->engine);
 }
 
+void rf_fs_set_tick(struct rf_fs *fs, void (*tick)(void *userdata), void *userdata)
+{
+	fs->tick = tick;
+	fs->tick_userdata = userdata;
+}
+
+void rf_fs_tick(const struct rf_fs *fs)
+{
+	if (fs->tick)
+		fs->tick(fs->tick_userdata);
+}
+
 int rf_fs_in_time(const struct rf_fs *fs, struct rf_fs_result *result,
 	enum rf_fs_operation operation, const char *path)
 {
+	rf_fs_tick(fs);
 	if (rf_monotonic_ns() < fs->deadline_ns)
 		return 0;
 	return rf_fs_refuse(
