@@ -295,7 +295,7 @@ install: programs man
 	done
 
 clean:
-	rm -rf out/userspace out/bpf out/tests out/san out/clang out/lint out/man out/ringfence \
+	rm -rf out/userspace out/bpf out/tests out/san out/clang out/fuzz out/lint out/man out/ringfence \
 		out/ringfenced out/ringfence-launch
 
 -include $(shell find $(O)/userspace $(O)/tests -type f -name '*.d' 2>/dev/null)

@@ -18,7 +18,8 @@ shopt -s inherit_errexit
 # needs TEST FEATURE...: without the features the test is skipped. Each is one of
 #   root guest host cgroup cgroup-limits io-uring userns bpf-lsm bpf-trace bpf-fexit bpf-cgroup
 #   kernel:6.12 (at least)  landlock:4 (ABI, at least)  command:curl
-# or no-FEATURE for its absence; `time:120` is a longer limit in seconds, and `alone` keeps the test
+# or no-FEATURE for its absence; `time:120` is a longer limit in seconds, and `cold` runs the test while no other sandbox
+# of the runner's keeps the BPF programs loaded, and `alone` keeps it
 # from running beside others.
 declare -gA needs_of=()
 needs()

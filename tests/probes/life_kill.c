@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * life_kill ROUNDS SEED COMMAND...: starts COMMAND, which is a ringfence run that would go on for
- * ever, ROUNDS times, and each time sends SIGKILL at a random moment to some of the client, its
+ * life_kill ROUNDS SEED|midst COMMAND...: starts COMMAND, which is a ringfence run that would go on
+ * for ever, ROUNDS times, and each time sends SIGKILL at a random moment to some of the client, its
  * controller and the keeper. The moment lies anywhere from the fork to half again the time that
- * one start takes, measured before the first round: set-up is met as often as the run.
+ * one start takes, measured before the first round: set-up is met as often as the run. With "midst"
+ * it is when the keeper's child has just had a child: bubblewrap is in the midst of its set-up.
  *
  * Whether anything of a sandbox lives on is told by a pipe that is its standard output: end of file
  * comes when the last process that holds it is gone, whatever that process did to hide. A client
  * that was spared must end too, with 125.
  *
  * COMMAND's first word on its standard output ends the measurement. Prints how often each of them
- * was hit; exits 1 after naming the rounds that left something.
+ * was hit; the first round that leaves something is named and ends all with 1.
  */
 
 #include <errno.h>
@@ -36,6 +37,7 @@ enum role { CLIENT, CONTROLLER, KEEPER, ROLES };
 static const char *const role_names[ROLES] = {"client", "controller", "keeper"};
 
 static uint64_t random_state;
+static int is_midst;
 
 /* xorshift64: a seed gives the same rounds again, as far as the scheduler does. */
 static uint64_t random_next(void)
@@ -105,6 +107,26 @@ static pid_t child_of(pid_t pid)
 	return (pid_t)child;
 }
 
+/* A controller has other children while it proves its guards. 0: the keeper is not there yet. */
+static pid_t keeper_of(pid_t controller)
+{
+	pid_t child = child_of(controller);
+	char path[64];
+	char name[32] = "";
+	FILE *file;
+
+	if (child <= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)child);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (!fgets(name, sizeof(name), file))
+		name[0] = '\0';
+	fclose(file);
+	return strncmp(name, "ringfence-keep", 14) == 0 ? child : 0;
+}
+
 /* False: nobody like that, or not yet. */
 static int kill_one(pid_t pid)
 {
@@ -170,6 +192,16 @@ static uint64_t measure_start(char **argv)
 	return took;
 }
 
+static void wait_for_midst(pid_t client)
+{
+	uint64_t end = now_us() + DEADLINE_MS * 1000ULL;
+
+	while (child_of(child_of(keeper_of(child_of(client)))) == 0) {
+		if (now_us() > end)
+			die("the run never got to its set-up");
+	}
+}
+
 struct tally {
 	unsigned int hits[ROLES];
 	unsigned int failures;
@@ -198,7 +230,9 @@ static void strike(const pid_t *pids, unsigned int victims, struct tally *tally,
 
 static void play(char **argv, unsigned int round, uint64_t range_us, struct tally *tally)
 {
-	unsigned int victims = round % 7 + 1;
+	/* In the midst only what leaves nobody to kill by the cgroup: with or without the client.
+	 */
+	unsigned int victims = is_midst ? 6 + round % 2 : round % 7 + 1;
 	uint64_t delay = random_next() % range_us;
 	pid_t pids[ROLES] = {0};
 	int is_client_hit = 0;
@@ -206,9 +240,12 @@ static void play(char **argv, unsigned int round, uint64_t range_us, struct tall
 	int status;
 
 	pids[CLIENT] = start(argv, &out);
-	usleep((useconds_t)delay);
+	if (is_midst)
+		wait_for_midst(pids[CLIENT]);
+	else
+		usleep((useconds_t)delay);
 	pids[CONTROLLER] = child_of(pids[CLIENT]);
-	pids[KEEPER] = child_of(pids[CONTROLLER]);
+	pids[KEEPER] = keeper_of(pids[CONTROLLER]);
 	strike(pids, victims, tally, &is_client_hit);
 	if (!wait_for_end(out)) {
 		printf("round %u: after %llu us, victims %u: something lives on\n", round,
@@ -236,13 +273,14 @@ int main(int argc, char **argv)
 	uint64_t range_us;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: life_kill ROUNDS SEED COMMAND...\n");
+		fprintf(stderr, "usage: life_kill ROUNDS SEED|midst COMMAND...\n");
 		return 2;
 	}
 	rounds = (unsigned int)strtoul(argv[1], NULL, 10);
+	is_midst = strcmp(argv[2], "midst") == 0;
 	random_state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15ULL + 1;
 	range_us = measure_start(argv + 3) * 3 / 2;
-	for (unsigned int i = 0; i < rounds; i++)
+	for (unsigned int i = 0; i < rounds && tally.failures == 0; i++)
 		play(argv + 3, i, range_us, &tally);
 	for (unsigned int role = 0; role < ROLES; role++)
 		printf("%s %u\n", role_names[role], tally.hits[role]);

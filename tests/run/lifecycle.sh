@@ -31,7 +31,8 @@ in_own_state()
 		return
 	fi
 	mkdir -p /var/lib/ringfence /run/ringfence
-	unshare -m bash -c 'mount -t tmpfs -o mode=700 state /var/lib/ringfence
+	unshare -m bash -c 'umount -l /run/ringfence/bpf 2>/dev/null # of another run, copied
+		mount -t tmpfs -o mode=700 state /var/lib/ringfence
 		mount -t tmpfs -o mode=755 run /run/ringfence
 		source "$RF_TOP/tests/lib.sh"; source "$RF_TEST_FILE"
 		trap '\''_on_error "$?" "$BASH_COMMAND"'\'' ERR; "$0"' "$1"
@@ -156,14 +157,14 @@ test_f_63_term_reaches_the_command_and_its_status_comes_back()
 test_f_63_kill_gives_the_grace_and_then_no_more()
 {
 	local id client begin took
-	"$RF" run --events e --result r.json -- sh -c 'trap "" TERM; echo x >started; sleep 7764' &
+	"$RF" run --events e --result r.json -- sh -c 'trap "" TERM; echo x >started; sleep 7780' &
 	client=$!
 	id=$(id_of e)
 	wait_for 5 test -s started
 	begin=$(milliseconds)
 	"$RF" kill "$id" --grace 1s
 	took=$(($(milliseconds) - begin))
-	gone 'sleep 7764' || fail 'sleep 7764 lives on'
+	gone 'sleep 7780' || fail 'sleep 7780 lives on'
 	expect_status 137 wait "$client"
 	[[ $took -ge 900 && $took -lt $((1000 + $(scaled 1000))) ]] || fail "took $took ms"
 	expect_json r.json .reason abort
@@ -357,9 +358,9 @@ test_f_64_the_status_comes_back_at_once()
 {
 	local begin took
 	begin=$(milliseconds)
-	expect_status 3 "$RF" run --result r.json -- sh -c 'trap "" TERM; sleep 7765 & exit 3'
+	expect_status 3 "$RF" run --result r.json -- sh -c 'trap "" TERM; sleep 7781 & exit 3'
 	took=$(($(milliseconds) - begin))
-	gone 'sleep 7765' || fail 'sleep 7765 lives on'
+	gone 'sleep 7781' || fail 'sleep 7781 lives on'
 	[[ $took -lt $(scaled 2000) ]] || fail "took $took ms"
 }
 
@@ -375,13 +376,13 @@ test_f_65_kept_background_lives_until_killed()
 {
 	local id
 	"$RF" run --keep-background --events e --result r.json -- \
-		sh -c 'sleep 7766 >/dev/null 2>&1 & exit 6' || expect_eq $? 6
+		sh -c 'sleep 7782 >/dev/null 2>&1 & exit 6' || expect_eq $? 6
 	id=$(jq -r .id r.json)
 	expect_json r.json .processes.stragglers_killed 0
-	running 'sleep 7766' || fail 'sleep 7766 was not kept'
+	running 'sleep 7782' || fail 'sleep 7782 was not kept'
 	expect_contains "$("$RF" ps --json)" "$id"
 	"$RF" kill "$id"
-	gone 'sleep 7766' || fail 'sleep 7766 lives on'
+	gone 'sleep 7782' || fail 'sleep 7782 lives on'
 	expect_lacks "$("$RF" ps --json)" "$id"
 }
 
@@ -479,7 +480,7 @@ test_c5_no_death_leaves_an_orphan()
 
 full_access_deaths_leave_nothing()
 {
-	local option='--mode full-access' seconds=7767
+	local option='--mode full-access' seconds=7783
 	kill_of client controller
 	kill_of client controller keeper
 	sweep_twice
@@ -534,6 +535,20 @@ needs test_c5_kills_at_random_moments_leave_nothing host root time:180
 test_c5_kills_at_random_moments_leave_nothing()
 {
 	in_own_state killed_at_random_moments_on_the_host
+}
+
+killed_in_the_midst_of_set_up()
+{
+	local n=$((RF_SCALE == 1 ? 16 : 4))
+	"$(probe life_kill)" "$n" midst "$RF" run -- sh -c 'echo up; sleep 7784' >log || fail "$(<log)"
+	sweep_twice
+	expect_nothing_left
+}
+
+needs test_c5_kills_in_the_midst_of_set_up_leave_nothing root time:90
+test_c5_kills_in_the_midst_of_set_up_leave_nothing()
+{
+	in_own_state killed_in_the_midst_of_set_up
 }
 
 needs test_c5_a_few_kills_at_random_moments_leave_nothing guest root time:60

@@ -44,12 +44,38 @@ static void answer(const struct rf_fs_line *line)
 	check(good_text && bad_text && !strchr(good_text, '\n') && !strchr(bad_text, '\n'));
 }
 
+static void parse(const uint8_t *data, size_t size, size_t lift_bytes, struct rf_fs_line *ret_line)
+{
+	const struct rf_fs_line_options options = {
+		.content_bytes = 64, .find_fd = find_fd, .lift_bytes = lift_bytes};
+	char *text rf_autofree = malloc(size + 1);
+
+	check(text);
+	memcpy(text, data, size);
+	text[size] = '\0';
+	check(rf_fs_line_parse(text, size, &options, ret_line) == 0);
+	check(ret_line->request.content_size_bytes <= 64 || ret_line->is_malformed);
+}
+
+/* Content decoded where it stands says what the same content says as a JSON string. */
+static void compare(const struct rf_fs_line *line, const struct rf_fs_line *lifted)
+{
+	size_t size = line->request.content_size_bytes;
+
+	check(line->is_malformed == lifted->is_malformed);
+	if (line->is_malformed)
+		return;
+	check(size == lifted->request.content_size_bytes);
+	check(size == 0 || memcmp(line->request.content, lifted->request.content, size) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct rf_fs_line_options options = {.content_bytes = 64, .find_fd = find_fd};
-	struct rf_fs_line line;
+	struct rf_fs_line line, lifted;
 
-	check(rf_fs_line_parse((const char *)data, size, &options, &line) == 0);
+	parse(data, size, SIZE_MAX, &line);
+	parse(data, size, 1, &lifted);
+	compare(&line, &lifted);
 	if (line.is_malformed) {
 		json_t *failure rf_autojson = rf_fs_line_answer(&line, &line.failure, true);
 		char *text rf_autofree = rf_json_line(failure);
@@ -57,9 +83,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(line.failure.error != 0 && line.failure.code != RF_FS_CODE_NONE && text);
 	} else {
 		check(line.has_operation && line.request.path);
-		check(line.request.content_size_bytes <= options.content_bytes);
 		answer(&line);
 	}
 	rf_fs_line_clear(&line);
+	rf_fs_line_clear(&lifted);
 	return 0;
 }

@@ -354,7 +354,7 @@ static int apply(void *to, int id, const char *text, struct rf_diag *diag)
 
 static void tick(void *userdata rf_unused)
 {
-	rf_fs_progress_tick(0, 0);
+	rf_fs_progress_tick(0);
 }
 
 static int open_root(struct rf_fs_command *command)

@@ -70,6 +70,6 @@ void rf_fs_print_answer(const struct rf_fs_command *command, const struct rf_fs_
  * runs. end takes it away.
  */
 void rf_fs_progress_begin(const char *what);
-/* Cheap: may be called for every entry. done of total (0: not known). */
-void rf_fs_progress_tick(uint64_t done, uint64_t total);
+/* May be called for every entry. done: so far; 0: as told before. */
+void rf_fs_progress_tick(uint64_t done);
 void rf_fs_progress_end(void);

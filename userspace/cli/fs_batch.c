@@ -41,6 +41,8 @@ struct stream {
 	struct rf_fs_line_options options;
 	int fd;
 	struct rf_buf input;
+	/* So much of it has no line feed. */
+	size_t n_seen;
 	/* What is dropped up to the next line feed: the line was too long. */
 	bool is_skipping;
 	uint64_t n_done;
@@ -130,22 +132,6 @@ static void run_alone(
 			rf_fs_operation_name(request->operation), request->path, strerror(-r));
 }
 
-static void run_together(struct stream *stream, const struct rf_fs_request *requests, size_t n,
-	struct rf_fs_result *results)
-{
-	int r = rf_fs_batch(stream->command->fs, requests, n, results);
-
-	for (size_t i = 0; i < n; i++) {
-		if (r < 0) {
-			run_alone(stream, &requests[i], &results[i]);
-		} else if (results[i].code == RF_FS_CODE_LIMIT && n > 1 &&
-			   has_large_answer(&requests[i])) {
-			rf_fs_result_clear(&results[i]);
-			run_alone(stream, &requests[i], &results[i]);
-		}
-	}
-}
-
 static void print_result(
 	struct stream *stream, const struct rf_fs_line *line, const struct rf_fs_result *result)
 {
@@ -154,36 +140,48 @@ static void print_result(
 	stream->n_done++;
 }
 
-/* Results that had to be asked again are large: those are printed one by one. */
+/* has_run: together with others; what found no room among them is asked again, and let go of before
+ * the next one. */
+static void finish(struct stream *stream, const struct rf_fs_line *line, bool has_run,
+	bool was_alone, struct rf_fs_result *result)
+{
+	bool found_no_room = has_run && !was_alone && result->code == RF_FS_CODE_LIMIT &&
+			     has_large_answer(&line->request);
+
+	if (found_no_room)
+		rf_fs_result_clear(result);
+	if (found_no_room || !has_run)
+		run_alone(stream, &line->request, result);
+	print_result(stream, line, result);
+	rf_fs_result_clear(result);
+}
+
 static void run_chunk(struct stream *stream)
 {
 	static struct rf_fs_request requests[CHUNK_LINES];
 	static struct rf_fs_result results[CHUNK_LINES];
 	struct chunk *chunk = &stream->chunk;
-	size_t n = 0;
+	size_t n = 0, at = 0;
+	bool has_run;
 
 	for (size_t i = 0; i < chunk->n; i++) {
 		if (!chunk->lines[i].is_malformed)
 			requests[n++] = chunk->lines[i].request;
 	}
-	if (n > 0)
-		run_together(stream, requests, n, results);
-	n = 0;
+	has_run = n > 0 && rf_fs_batch(stream->command->fs, requests, n, results) == 0;
 	for (size_t i = 0; i < chunk->n; i++) {
 		struct rf_fs_line *line = &chunk->lines[i];
 
-		if (line->is_malformed) {
+		if (line->is_malformed)
 			print_result(stream, line, &line->failure);
-		} else {
-			print_result(stream, line, &results[n]);
-			rf_fs_result_clear(&results[n++]);
-		}
+		else
+			finish(stream, line, has_run, n == 1, &results[at++]);
 		rf_fs_line_clear(line);
 	}
 	chunk->n = 0;
 	chunk->content_bytes = 0;
 	chunk->has_large_answer = false;
-	rf_fs_progress_tick(stream->n_done, 0);
+	rf_fs_progress_tick(stream->n_done);
 }
 
 static void add_line(struct stream *stream, struct rf_fs_line *line_stolen)
@@ -205,7 +203,7 @@ static void add_line(struct stream *stream, struct rf_fs_line *line_stolen)
 /* ---- lines ------------------------------------------------------------------------------------
  */
 
-static int take_line(struct stream *stream, const char *text, size_t size)
+static int take_line(struct stream *stream, char *text, size_t size)
 {
 	struct rf_fs_line line;
 	int r;
@@ -242,25 +240,31 @@ static int take_lines(struct stream *stream)
 {
 	uint64_t limit = rf_fs_options(stream->command->fs)->request_bytes;
 	struct rf_buf *input = &stream->input;
-	char *from = input->data;
-	char *end = input->data + input->size;
+	size_t from = 0;
 	char *feed;
 	int r = 0;
 
-	while (r == 0 && (feed = memchr(from, '\n', (size_t)(end - from)))) {
+	if (input->size == 0)
+		return 0;
+	while (r == 0 &&
+		(feed = memchr(input->data + stream->n_seen, '\n', input->size - stream->n_seen))) {
+		size_t end = (size_t)(feed - input->data);
+
 		*feed = '\0';
-		if ((size_t)(feed - from) > limit && !stream->is_skipping)
+		if (end - from > limit && !stream->is_skipping)
 			refuse_long_line(stream);
-		r = take_line(stream, from, (size_t)(feed - from));
-		from = feed + 1;
+		r = take_line(stream, input->data + from, end - from);
+		from = stream->n_seen = end + 1;
 	}
-	input->size = (size_t)(end - from);
-	memmove(input->data, from, input->size);
+	if (from > 0)
+		memmove(input->data, input->data + from, input->size - from);
+	input->size -= from;
 	if (input->size > limit) {
 		if (!stream->is_skipping)
 			refuse_long_line(stream);
 		input->size = 0;
 	}
+	stream->n_seen = input->size;
 	return r;
 }
 

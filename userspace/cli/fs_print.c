@@ -49,12 +49,12 @@ void rf_fs_print_path(const struct rf_fs_command *command, const char *path)
 static void print_mode(uint32_t mode)
 {
 	static const char types[] = "?pc?d?b?-?l?s???";
-	static const char bits[] = "rwxrwxrwx";
+	static const char bits[] = "rwxrwxrwx-";
 	char text[11];
 
 	text[0] = types[mode >> 12 & 15];
 	for (int i = 0; i < 9; i++)
-		text[1 + i] = mode >> (8 - i) & 1 ? bits[i] : '-';
+		text[1 + i] = bits[mode >> (8 - i) & 1 ? i : 9];
 	if (mode & S_ISUID)
 		text[3] = mode & S_IXUSR ? 's' : 'S';
 	if (mode & S_ISGID)
@@ -168,31 +168,54 @@ static void print_content(const void *content, size_t size)
 	}
 }
 
+static void print_entries(const struct rf_fs_result *result)
+{
+	for (size_t i = 0; i < result->n_entries; i++) {
+		json_t *entry rf_autojson = rf_fs_entry_json(&result->entries[i]);
+		char *text rf_autofree = rf_json_line(entry);
+
+		if (i > 0)
+			putchar(',');
+		fputs(text ? text : "null", stdout);
+	}
+}
+
+/* After the other members: what can be large. */
+static void print_bulk(const struct rf_fs_line *line, const struct rf_fs_result *result)
+{
+	enum rf_fs_operation operation = line->request.operation;
+
+	if (result->error != 0 || !line->has_operation)
+		return;
+	if (operation == RF_FS_READ && !line->request.has_content_fd) {
+		fputs(",\"content\":\"", stdout);
+		print_content(result->content, result->content_size_bytes);
+		putchar('"');
+	} else if (operation == RF_FS_LIST || operation == RF_FS_GLOB ||
+		   operation == RF_FS_SNAPSHOT) {
+		fputs(",\"entries\":[", stdout);
+		print_entries(result);
+		putchar(']');
+	}
+}
+
 void rf_fs_print_answer(const struct rf_fs_command *command, const struct rf_fs_line *line,
 	const struct rf_fs_result *result)
 {
 	json_t *answer rf_autojson = rf_fs_line_answer(line, result, false);
 	char *text rf_autofree = NULL;
-	bool has_content = line->has_operation && line->request.operation == RF_FS_READ &&
-			   result->error == 0 && !line->request.has_content_fd;
 
 	json_object_set_new(
 		answer, "engine", json_string(rf_fs_engine_name(rf_fs_engine(command->fs, NULL))));
 	text = rf_json_line(answer);
 	if (!text) {
-		errno = ENOMEM;
 		rf_say_error("no memory for a result");
-		return;
-	}
-	if (!has_content) {
-		puts(text);
 		return;
 	}
 	/* Its last character is the closing brace. */
 	fwrite(text, 1, strlen(text) - 1, stdout);
-	fputs(",\"content\":\"", stdout);
-	print_content(result->content, result->content_size_bytes);
-	puts("\"}");
+	print_bulk(line, result);
+	puts("}");
 }
 
 int rf_fs_print(const struct rf_fs_command *command, const struct rf_fs_line *line,

@@ -19,6 +19,8 @@ static struct {
 	const char *what;
 	uint64_t start_ns;
 	uint64_t shown_ns;
+	/* The last that was told. */
+	uint64_t done;
 } progress;
 
 static void draw(const char *text, int size)
@@ -35,10 +37,11 @@ void rf_fs_progress_begin(const char *what)
 	progress.is_on = isatty(STDERR_FILENO);
 	progress.is_shown = false;
 	progress.what = what;
+	progress.done = 0;
 	progress.start_ns = progress.shown_ns = rf_monotonic_ns();
 }
 
-void rf_fs_progress_tick(uint64_t done, uint64_t total)
+void rf_fs_progress_tick(uint64_t done)
 {
 	char text[128];
 	uint64_t now;
@@ -46,6 +49,8 @@ void rf_fs_progress_tick(uint64_t done, uint64_t total)
 
 	if (!progress.is_on)
 		return;
+	if (done > 0)
+		progress.done = done;
 	now = rf_monotonic_ns();
 	if (now - progress.start_ns < PATIENCE_NS || now - progress.shown_ns < PAUSE_NS)
 		return;
@@ -53,12 +58,9 @@ void rf_fs_progress_tick(uint64_t done, uint64_t total)
 	progress.is_shown = true;
 	n = snprintf(text, sizeof(text), "ringfence: %s: %" PRIu64 " s", progress.what,
 		(now - progress.start_ns) / NS_PER_SECOND);
-	if (total > 0)
-		n = snprintf(text, sizeof(text), "ringfence: %s: %" PRIu64 " of %" PRIu64,
-			progress.what, done, total);
-	else if (done > 0)
-		n = snprintf(
-			text, sizeof(text), "ringfence: %s: %" PRIu64 " done", progress.what, done);
+	if (progress.done > 0)
+		n += snprintf(
+			text + n, sizeof(text) - (size_t)n, ", %" PRIu64 " done", progress.done);
 	draw(text, n);
 }
 

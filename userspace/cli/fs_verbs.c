@@ -150,7 +150,7 @@ static int on_entry(void *userdata, struct rf_fs_walk_entry *walked)
 		entry.stat = *walked->stat;
 	}
 	rf_fs_print_entry(listing->command, &entry);
-	rf_fs_progress_tick(++listing->n_entries, 0);
+	rf_fs_progress_tick(++listing->n_entries);
 	return listing->command->request.flags & RF_FS_RECURSIVE ? RF_FS_WALK_DESCEND
 								 : RF_FS_WALK_NEXT;
 }
@@ -165,7 +165,6 @@ static int list_one(struct rf_fs_command *command, const char *path)
 		.userdata = &listing,
 		.wants_stat = command->request.flags & RF_FS_WITH_STAT,
 		.is_sorted = true,
-		.skips_mounts = true,
 	};
 	int status = 0;
 

@@ -162,13 +162,13 @@ static json_t *error_json(const struct rf_fs_line *line, const struct rf_fs_resu
 }
 
 static void set_success(json_t *object, const struct rf_fs_line *line,
-	const struct rf_fs_result *result, bool with_content)
+	const struct rf_fs_result *result, bool with_bulk)
 {
 	switch (line->request.operation) {
 	case RF_FS_READ:
 		set_number(object, "bytes",
 			line->request.has_content_fd ? result->bytes : result->content_size_bytes);
-		if (with_content && !line->request.has_content_fd)
+		if (with_bulk && !line->request.has_content_fd)
 			json_object_set_new(object, "content", content_json(result));
 		break;
 	case RF_FS_WRITE:
@@ -183,7 +183,8 @@ static void set_success(json_t *object, const struct rf_fs_line *line,
 	case RF_FS_LIST:
 	case RF_FS_GLOB:
 	case RF_FS_SNAPSHOT:
-		json_object_set_new(object, "entries", entries_json(result));
+		if (with_bulk)
+			json_object_set_new(object, "entries", entries_json(result));
 		break;
 	case RF_FS_REMOVE:
 		set_removed(object, result);
@@ -206,7 +207,7 @@ static void set_success(json_t *object, const struct rf_fs_line *line,
 }
 
 json_t *rf_fs_line_answer(
-	const struct rf_fs_line *line, const struct rf_fs_result *result, bool with_content)
+	const struct rf_fs_line *line, const struct rf_fs_result *result, bool with_bulk)
 {
 	json_t *object = json_object();
 
@@ -221,7 +222,7 @@ json_t *rf_fs_line_answer(
 		rf_fs_set_text(object, "path", line->path);
 	json_object_set_new(object, "ok", json_boolean(result->error == 0));
 	if (result->error == 0) {
-		set_success(object, line, result, with_content);
+		set_success(object, line, result, with_bulk);
 		return object;
 	}
 	json_object_set_new(object, "error", error_json(line, result));

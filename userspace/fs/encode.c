@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdbool.h>
 
-static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#define PADDING 64
+static const char digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
 
 size_t rf_base64_size(size_t size_bytes)
 {
@@ -26,8 +27,8 @@ void rf_base64_encode(const void *data, size_t size_bytes, char *ret_text)
 			group |= bytes[at + 2];
 		*ret_text++ = digits64[group >> 18];
 		*ret_text++ = digits64[group >> 12 & 63];
-		*ret_text++ = left > 1 ? digits64[group >> 6 & 63] : '=';
-		*ret_text++ = left > 2 ? digits64[group & 63] : '=';
+		*ret_text++ = digits64[left > 1 ? group >> 6 & 63 : PADDING];
+		*ret_text++ = digits64[left > 2 ? group & 63 : PADDING];
 	}
 	*ret_text = '\0';
 }

@@ -356,7 +356,7 @@ bool rf_fs_engine_issue(struct rf_fs_engine_state *engine, struct rf_fs_call *ca
 		break;
 	case RF_FS_CALL_STAT:
 	case RF_FS_CALL_UNLINK:
-		if (goes_to_ring(engine, call) && hand_over(engine, call))
+		if ((call->waits || goes_to_ring(engine, call)) && hand_over(engine, call))
 			return false;
 		plain_timed(engine, call);
 		return true;
@@ -461,7 +461,8 @@ unsigned int rf_fs_engine_in_flight(const struct rf_fs_engine_state *engine)
 
 void rf_fs_engine_note_cold(struct rf_fs_engine_state *engine, enum rf_fs_call_kind kind)
 {
-	engine->cold[kind] = COLD_CALLS;
+	if (engine->cold[kind] == 0)
+		engine->cold[kind] = 1;
 }
 
 bool rf_fs_engine_is_cold(const struct rf_fs_engine_state *engine, enum rf_fs_call_kind kind)

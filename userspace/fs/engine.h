@@ -43,6 +43,8 @@ struct rf_fs_call {
 		} range;
 		int at_flags;
 	};
+	/* It is known to wait: to the ring at once, where there is one. */
+	bool waits;
 	/* What the system call gave: a descriptor, a count, 0, or -errno. */
 	int result;
 	/* Whose call it is; the engine does not look at it. */
@@ -72,7 +74,7 @@ struct rf_fs_call *rf_fs_engine_wait(struct rf_fs_engine_state *engine);
 /* The same without waiting, and without handing over what was issued since. */
 struct rf_fs_call *rf_fs_engine_next(struct rf_fs_engine_state *engine);
 unsigned int rf_fs_engine_in_flight(const struct rf_fs_engine_state *engine);
-/* The caller saw such a call wait: the next ones go to the ring. */
+/* The caller saw such a call wait: the next is looked up before it is made. */
 void rf_fs_engine_note_cold(struct rf_fs_engine_state *engine, enum rf_fs_call_kind kind);
 /* Have calls of this kind waited lately? A guess that steers prefetching; never so without a ring.
  */

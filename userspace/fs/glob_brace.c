@@ -78,7 +78,7 @@ static int add_members(
 
 		if (text[i] == '{')
 			depth++;
-		if (text[i] == '}' && i < close)
+		if (i < close && text[i] == '}')
 			depth--;
 		if (depth > 0 || (text[i] != ',' && i != close))
 			continue;

@@ -181,7 +181,6 @@ static int walk_rest(struct search *search, int *directory_fd)
 		.leave = on_leave,
 		.userdata = search,
 		.start_state = search->now,
-		.skips_mounts = true,
 	};
 
 	return rf_fs_walk_from(search->fs, RF_TAKE_FD(*directory_fd),

@@ -159,35 +159,42 @@ static int enter(struct removal *removal, struct level *level, const char *name)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* Unlinks what is not a directory. 0; EISDIR, when it became one; or a failure: RF_REFUSED. */
-static int unlink_name(struct removal *removal, struct level *level, size_t i)
+/* What came of unlinking a name that was no directory. 0; EISDIR, when it became one; or a
+ * failure: RF_REFUSED. */
+static int take_unlink(struct removal *removal, struct level *level, size_t i, int error)
 {
 	const char *name = rf_fs_name_at(&level->names, i);
 
-	if (unlinkat(level->fd, name, 0) == 0) {
+	if (error == 0)
 		note_removed(removal, level, name);
+	if (error == 0 || error == ENOENT)
 		return 0;
-	}
-	if (errno == ENOENT)
-		return 0;
-	if (errno == EISDIR) {
+	if (error == EISDIR) {
 		level->names.items[i].type = DT_DIR;
 		return EISDIR;
 	}
 	if (set_path(removal, level, name) == 0)
-		failed(removal, errno);
+		failed(removal, error);
 	return RF_REFUSED;
 }
 
-/*
- * Unlinking has to read an inode that is not in memory, and the directory is locked meanwhile. So
- * where things are cold the inodes of a window are asked for first, all at once.
- */
-static void warm(struct removal *removal, const struct level *level)
+static bool is_file(const struct level *level, size_t i)
 {
-	size_t end = level->next + WINDOW;
+	return i < level->names.count && level->names.items[i].type != DT_DIR;
+}
 
-	for (size_t i = level->next; i < end && i < level->names.count; i++) {
+/*
+ * Unlinking has to read an inode that is not in memory, while the directory is locked; and then to
+ * free what it held, while it is not. So where things are cold the inodes of a window are asked
+ * for first, all at once, and then unlinked, all at once.
+ */
+static void warm(struct removal *removal, const struct level *level, size_t end)
+{
+	struct rf_fs_engine_state *engine = removal->fs->engine;
+
+	for (size_t i = level->next;
+		i < end && is_file(level, i) && rf_fs_engine_is_cold(engine, RF_FS_CALL_STAT);
+		i++) {
 		struct rf_fs_call *call = &removal->calls[i - level->next];
 
 		*call = (struct rf_fs_call){
@@ -196,35 +203,69 @@ static void warm(struct removal *removal, const struct level *level)
 			.name = rf_fs_name_at(&level->names, i),
 			.statx = &removal->found[i - level->next],
 		};
-		(void)rf_fs_engine_issue(removal->fs->engine, call);
+		(void)rf_fs_engine_issue(engine, call);
+	}
+	while (rf_fs_engine_wait(engine))
+		continue;
+}
+
+static int unlink_cold(struct removal *removal, struct level *level, size_t end)
+{
+	size_t start = level->next, count = 0;
+	int r = 0;
+
+	warm(removal, level, end);
+	for (; start + count < end && is_file(level, start + count); count++) {
+		removal->calls[count] = (struct rf_fs_call){
+			.kind = RF_FS_CALL_UNLINK,
+			.fd = level->fd,
+			.name = rf_fs_name_at(&level->names, start + count),
+			.waits = true,
+		};
+		(void)rf_fs_engine_issue(removal->fs->engine, &removal->calls[count]);
 	}
 	while (rf_fs_engine_wait(removal->fs->engine))
 		continue;
+	/* All of them are told, also after one that failed. */
+	for (size_t i = 0; i < count; i++) {
+		int taken = take_unlink(removal, level, start + i, -removal->calls[i].result);
+
+		r = r ? r : taken;
+		if (r == 0)
+			level->next++;
+	}
+	return r;
+}
+
+static int unlink_warm(struct removal *removal, struct level *level, size_t end)
+{
+	while (level->next < end && is_file(level, level->next)) {
+		const char *name = rf_fs_name_at(&level->names, level->next);
+		uint64_t start_ns = rf_monotonic_ns();
+		int error = unlinkat(level->fd, name, 0) == 0 ? 0 : errno;
+		int r = take_unlink(removal, level, level->next, error);
+
+		if (r)
+			return r;
+		if (rf_monotonic_ns() - start_ns > COLD_NS)
+			rf_fs_engine_note_cold(removal->fs->engine, RF_FS_CALL_STAT);
+		level->next++;
+	}
+	return 0;
 }
 
 /* Unlinks the files of a window, from level->next on; stops at a directory. 0 or RF_REFUSED. */
 static int unlink_window(struct removal *removal, struct level *level)
 {
 	size_t end = level->next + WINDOW;
+	int r;
 
 	if (rf_fs_in_time(removal->fs, removal->result, RF_FS_REMOVE, removal->request->path))
 		return RF_REFUSED;
-	if (rf_fs_engine_is_cold(removal->fs->engine, RF_FS_CALL_STAT))
-		warm(removal, level);
-	while (level->next < end && level->next < level->names.count &&
-		level->names.items[level->next].type != DT_DIR) {
-		uint64_t start_ns = rf_monotonic_ns();
-		int r = unlink_name(removal, level, level->next);
-
-		if (r == EISDIR)
-			return 0;
-		if (r)
-			return RF_REFUSED;
-		if (rf_monotonic_ns() - start_ns > COLD_NS)
-			rf_fs_engine_note_cold(removal->fs->engine, RF_FS_CALL_STAT);
-		level->next++;
-	}
-	return 0;
+	r = rf_fs_engine_is_cold(removal->fs->engine, RF_FS_CALL_STAT)
+		    ? unlink_cold(removal, level, end)
+		    : unlink_warm(removal, level, end);
+	return r == EISDIR ? 0 : r;
 }
 
 /* ---- directories --------------------------------------------------------------------------- */

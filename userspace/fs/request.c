@@ -21,7 +21,19 @@
 struct reader {
 	struct rf_fs_line *line;
 	const struct rf_fs_line_options *options;
+	/* What lift_content found; "content" of the JSON is then empty. */
+	struct lifted *lifted;
 };
+
+struct lifted {
+	bool is_there;
+	/* RF_ENCODED_WRONG: no base64; RF_FS_LIFT_LARGE: over the ceiling, not decoded. */
+	int status;
+	void *content;
+	size_t size;
+};
+
+#define RF_FS_LIFT_LARGE 2
 
 static const char *path_for_message(const struct rf_fs_line *line)
 {
@@ -307,11 +319,16 @@ static int refuse_content(struct reader *reader)
 		reader->options->content_bytes);
 }
 
+static bool has_content(const struct rf_fs_line *line)
+{
+	return line->content || line->text || line->request.has_content_fd;
+}
+
 static int take_content(struct reader *reader, const char *key, void *content, size_t size)
 {
 	struct rf_fs_line *line = reader->line;
 
-	if (line->content || line->request.has_content_fd) {
+	if (has_content(line)) {
 		free(content);
 		return refuse(reader, key, "is a second content");
 	}
@@ -319,6 +336,23 @@ static int take_content(struct reader *reader, const char *key, void *content, s
 	line->request.content = content;
 	line->request.content_size_bytes = size;
 	return size > reader->options->content_bytes ? refuse_content(reader) : 0;
+}
+
+/* Base64 of so many characters. */
+static bool is_too_large(const struct rf_fs_line_options *options, size_t length)
+{
+	return length / 4 * 3 > options->content_bytes + 2;
+}
+
+static int take_lifted(struct reader *reader, const char *key)
+{
+	struct lifted *lifted = reader->lifted;
+
+	if (lifted->status == RF_FS_LIFT_LARGE)
+		return refuse_content(reader);
+	if (lifted->status == RF_ENCODED_WRONG)
+		return refuse(reader, key, "is not base64");
+	return take_content(reader, key, RF_TAKE(lifted->content), lifted->size);
 }
 
 static int read_content(struct reader *reader, const char *key, const json_t *value)
@@ -330,7 +364,9 @@ static int read_content(struct reader *reader, const char *key, const json_t *va
 
 	if (!json_is_string(value))
 		return refuse(reader, key, "is not a string");
-	if (length / 4 * 3 > reader->options->content_bytes + 2)
+	if (reader->lifted->is_there)
+		return take_lifted(reader, key);
+	if (is_too_large(reader->options, length))
 		return refuse_content(reader);
 	r = rf_base64_decode(json_string_value(value), length, &content, &size);
 	if (r == RF_ENCODED_WRONG)
@@ -340,15 +376,18 @@ static int read_content(struct reader *reader, const char *key, const json_t *va
 
 static int read_text(struct reader *reader, const char *key, const json_t *value)
 {
-	size_t size = json_string_length(value);
-	char *content;
+	struct rf_fs_line *line = reader->line;
 
 	if (!json_is_string(value))
 		return refuse(reader, key, "is not a string");
-	if (size > reader->options->content_bytes)
+	if (json_string_length(value) > reader->options->content_bytes)
 		return refuse_content(reader);
-	content = strndup(json_string_value(value), size);
-	return content ? take_content(reader, key, content, size) : -ENOMEM;
+	if (has_content(line))
+		return refuse(reader, key, "is a second content");
+	line->text = json_incref((json_t *)value);
+	line->request.content = json_string_value(value);
+	line->request.content_size_bytes = json_string_length(value);
+	return 0;
 }
 
 static int read_content_fd(struct reader *reader, const char *key, const json_t *value)
@@ -358,7 +397,7 @@ static int read_content_fd(struct reader *reader, const char *key, const json_t 
 
 	if (!json_is_integer(value) || json_integer_value(value) < 0 || !options->find_fd)
 		return refuse(reader, key, "is no descriptor that can be used here");
-	if (reader->line->content)
+	if (has_content(reader->line))
 		return refuse(reader, key, "is a second content");
 	request->content_fd =
 		options->find_fd(options->userdata, (uint64_t)json_integer_value(value));
@@ -496,10 +535,10 @@ static void begin(struct rf_fs_line *ret_line)
 						.mtime_ns = RF_FS_TIME_OMIT}};
 }
 
-int rf_fs_line_read(
-	const json_t *object, const struct rf_fs_line_options *options, struct rf_fs_line *ret_line)
+static int read_object(const json_t *object, const struct rf_fs_line_options *options,
+	struct lifted *lifted, struct rf_fs_line *ret_line)
 {
-	struct reader reader = {ret_line, options};
+	struct reader reader = {ret_line, options, lifted};
 	int r = 0;
 
 	begin(ret_line);
@@ -514,17 +553,109 @@ int rf_fs_line_read(
 	return r < 0 ? r : 0;
 }
 
-int rf_fs_line_parse(const char *text, size_t size_bytes, const struct rf_fs_line_options *options,
+int rf_fs_line_read(
+	const json_t *object, const struct rf_fs_line_options *options, struct rf_fs_line *ret_line)
+{
+	struct lifted none = {0};
+
+	return read_object(object, options, &none, ret_line);
+}
+
+/* ---- large lines ------------------------------------------------------------------------------
+ */
+
+/* The end of the string whose opening quote is at; size: it has none. */
+static size_t string_end(const char *text, size_t size, size_t at)
+{
+	for (at++; at < size && text[at] != '"'; at++) {
+		if (text[at] == '\\')
+			at++;
+	}
+	return at < size ? at : size;
+}
+
+/*
+ * Where the value of the member "content" of the outermost object begins, its opening quote; 0:
+ * nowhere. Text that is no JSON may give anything: it is parsed afterwards.
+ */
+static size_t find_content(const char *text, size_t size)
+{
+	static const char key[] = "\"content\"";
+	size_t depth = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		size_t end;
+
+		if (text[at] == '{' || text[at] == '[')
+			depth++;
+		if ((text[at] == '}' || text[at] == ']') && depth > 0)
+			depth--;
+		if (text[at] != '"')
+			continue;
+		end = string_end(text, size, at);
+		if (depth == 1 && end - at + 1 == sizeof(key) - 1 &&
+			memcmp(text + at, key, sizeof(key) - 1) == 0) {
+			size_t value = end + 1;
+
+			value += strspn(text + value, " \t\r");
+			if (text[value] == ':')
+				value += 1 + strspn(text + value + 1, " \t\r");
+			if (value > end + 1 && text[value] == '"')
+				return value;
+		}
+		at = end;
+	}
+	return 0;
+}
+
+/* Takes the content out of the text, of which "" is left. text ends in NUL. 0 or -ENOMEM. */
+static int lift_content(char *text, size_t *size, const struct rf_fs_line_options *options,
+	struct lifted *ret_lifted)
+{
+	size_t at = find_content(text, *size);
+	char *end = at ? memchr(text + at + 1, '"', *size - at - 1) : NULL;
+	size_t length;
+
+	if (!end)
+		return 0;
+	length = (size_t)(end - text) - at - 1;
+	/* Escapes are for a JSON parser. */
+	if (memchr(text + at + 1, '\\', length))
+		return 0;
+	ret_lifted->is_there = true;
+	if (is_too_large(options, length))
+		ret_lifted->status = RF_FS_LIFT_LARGE;
+	else
+		ret_lifted->status = rf_base64_decode(
+			text + at + 1, length, &ret_lifted->content, &ret_lifted->size);
+	memmove(text + at + 1, end, *size - at - 1 - length + 1);
+	*size -= length;
+	return ret_lifted->status < 0 ? ret_lifted->status : 0;
+}
+
+static void lifted_clear(struct lifted *lifted)
+{
+	free(lifted->content);
+}
+
+int rf_fs_line_parse(char *text, size_t size_bytes, const struct rf_fs_line_options *options,
 	struct rf_fs_line *ret_line)
 {
+	size_t lift_bytes = options->lift_bytes ? options->lift_bytes : RF_FS_LIFT_BYTES;
+	struct lifted lifted rf_cleanup(lifted_clear) = {0};
 	json_t *object rf_autojson = NULL;
 	char message[sizeof(((json_error_t *)NULL)->text) + 64];
 	json_error_t error;
+	int r = 0;
 
+	begin(ret_line);
+	if (size_bytes >= lift_bytes)
+		r = lift_content(text, &size_bytes, options, &lifted);
+	if (r < 0)
+		return r;
 	object = rf_json_parse(text, size_bytes, &error);
 	if (object)
-		return rf_fs_line_read(object, options, ret_line);
-	begin(ret_line);
+		return read_object(object, options, &lifted, ret_line);
 	snprintf(message, sizeof(message), "no JSON at byte %d: %s", error.position, error.text);
 	rf_fs_line_fail(ret_line, EINVAL, RF_FS_CODE_MALFORMED, message);
 	return 0;
@@ -544,6 +675,7 @@ void rf_fs_line_clear(struct rf_fs_line *line)
 	free(line->path);
 	free(line->target);
 	free(line->content);
+	json_decref(line->text);
 	rf_strv_clear(&line->patterns);
 	rf_strv_clear(&line->exclude);
 	rf_fs_result_clear(&line->failure);

@@ -49,9 +49,13 @@ struct rf_fs_line {
 	char *path;
 	char *target;
 	void *content;
+	/* Of which content is the text. */
+	json_t *text;
 	struct rf_strv patterns;
 	struct rf_strv exclude;
 };
+
+#define RF_FS_LIFT_BYTES 65536U
 
 struct rf_fs_line_options {
 	/* Content that a request may carry, decoded. */
@@ -60,23 +64,28 @@ struct rf_fs_line_options {
 	 * number, or -1. */
 	int (*find_fd)(void *userdata, uint64_t number);
 	void *userdata;
+	/* rf_fs_line_parse: a line at least this long has its base64 content decoded where it
+	 * stands, so that it is not held once more as a JSON string. 0: RF_FS_LIFT_BYTES. */
+	size_t lift_bytes;
 };
 
 /* Reads one request. Always leaves a line to clear; 0 (is_malformed tells) or -ENOMEM. */
 int rf_fs_line_read(const json_t *object, const struct rf_fs_line_options *options,
 	struct rf_fs_line *ret_line);
-/* The same from text, which need not be JSON. */
-int rf_fs_line_parse(const char *text, size_t size_bytes, const struct rf_fs_line_options *options,
+/* The same from text, which need not be JSON, and is not what it was afterwards. */
+int rf_fs_line_parse(char *text, size_t size_bytes, const struct rf_fs_line_options *options,
 	struct rf_fs_line *ret_line);
 /* A line that failed before it could be read. */
 void rf_fs_line_fail(
 	struct rf_fs_line *ret_line, int error, enum rf_fs_code code, const char *message);
 void rf_fs_line_clear(struct rf_fs_line *line);
 
-/* The result as an object. with_content: base64 content is a member; else the caller adds it. New
- * reference; NULL: no memory. */
+/*
+ * The result as an object. Without bulk, content and entries, which can be many times larger as
+ * JSON than they are, are left to the caller. New reference; NULL: no memory.
+ */
 json_t *rf_fs_line_answer(
-	const struct rf_fs_line *line, const struct rf_fs_result *result, bool with_content);
+	const struct rf_fs_line *line, const struct rf_fs_result *result, bool with_bulk);
 
 /* Sets key to the text, and key_hex where it is not UTF-8. */
 void rf_fs_set_text(json_t *object, const char *key, const char *text);

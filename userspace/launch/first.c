@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -17,10 +18,13 @@
 
 static int rf_first_die_with_keeper(const struct rf_first *first, struct rf_launch_message *failure)
 {
+	struct pollfd keeper = {.fd = first->channel};
+
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return rf_fail(failure, errno, "PR_SET_PDEATHSIG");
-	/* It may have died before the call. */
-	if (getppid() != first->keeper)
+	/* It may have died before the call; a number would say nothing in a PID namespace of our
+	 * own. */
+	if (poll(&keeper, 1, 0) > 0 && (keeper.revents & POLLHUP))
 		_exit(RF_FIRST_FAILED);
 	return 0;
 }

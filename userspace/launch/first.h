@@ -9,7 +9,6 @@
 
 struct rf_first {
 	const struct rf_keeper_plan *plan;
-	pid_t keeper;
 	int channel; /* the launcher's end */
 	int gate;    /* one byte comes when the label is set; end of file: exit */
 };

@@ -160,12 +160,10 @@ static int rf_keeper_open_gate(struct rf_keeper *keeper, struct rf_launch_messag
 	return 0;
 }
 
-static _Noreturn void rf_keeper_child(struct rf_keeper *keeper, pid_t keeper_pid)
+static _Noreturn void rf_keeper_child(struct rf_keeper *keeper)
 {
-	const struct rf_first first = {.plan = &keeper->plan,
-		.keeper = keeper_pid,
-		.channel = keeper->launcher_end,
-		.gate = keeper->gate_end};
+	const struct rf_first first = {
+		.plan = &keeper->plan, .channel = keeper->launcher_end, .gate = keeper->gate_end};
 
 	rf_fd_close_p(&keeper->gate);
 	rf_fd_close_p(&keeper->channel);
@@ -176,7 +174,6 @@ static _Noreturn void rf_keeper_child(struct rf_keeper *keeper, pid_t keeper_pid
 static int rf_keeper_spawn(struct rf_keeper *keeper, struct rf_launch_message *failure)
 {
 	struct clone_args arguments = {.flags = CLONE_PIDFD, .exit_signal = SIGCHLD};
-	pid_t keeper_pid = getpid();
 	int pidfd = -1;
 	long pid;
 
@@ -185,12 +182,23 @@ static int rf_keeper_spawn(struct rf_keeper *keeper, struct rf_launch_message *f
 		arguments.flags |= CLONE_INTO_CGROUP;
 		arguments.cgroup = RF_KEEPER_CGROUP;
 	}
+	/*
+	 * bubblewrap becomes init of a PID namespace of its own, so that its death is the death of
+	 * what it cloned: bubblewrap's child waits for it on an eventfd that never ends, and has no
+	 * parent-death signal before the launcher sets one. Without the privilege there is none.
+	 */
+	if (keeper->plan.head.flags & RF_KEEPER_HAS_BWRAP)
+		arguments.flags |= CLONE_NEWPID;
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+	if (pid < 0 && errno == EPERM) {
+		arguments.flags &= ~(uint64_t)CLONE_NEWPID;
+		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+	}
 	if (pid < 0)
 		return rf_fail(
 			failure, errno, "clone3%s", keeper->has_cgroup ? " into the cgroup" : "");
 	if (pid == 0)
-		rf_keeper_child(keeper, keeper_pid);
+		rf_keeper_child(keeper);
 	keeper->first = (pid_t)pid;
 	keeper->first_pidfd = rf_fd_move_high(pidfd);
 	if (keeper->first_pidfd < 0)

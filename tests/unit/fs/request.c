@@ -20,7 +20,9 @@ static const struct rf_fs_line_options options = {.content_bytes = 8, .find_fd =
 
 static void parse(const char *text, struct rf_fs_line *ret_line)
 {
-	cr_assert_eq(rf_fs_line_parse(text, strlen(text), &options, ret_line), 0);
+	char *copy rf_autofree = strdup(text);
+
+	cr_assert_eq(rf_fs_line_parse(copy, strlen(copy), &options, ret_line), 0);
 }
 
 Test(request, every_member_reaches_the_request)
@@ -120,6 +122,43 @@ Test(request, content_has_a_ceiling)
 	parse("{\"op\":\"write\",\"path\":\"a\",\"content\":\"MTIzNDU2Nzg5\"}", &line);
 	cr_expect_eq(line.failure.code, RF_FS_CODE_LIMIT);
 	rf_fs_line_clear(&line);
+}
+
+/* Where it stands or as a JSON string: the same request, or the same refusal. */
+Test(request, content_that_is_lifted_says_the_same)
+{
+	static const char *const texts[] = {
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC\"}",
+		"{\"content\" : \"AAEC\" ,\"op\":\"write\",\"path\":\"a\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"A\\u0041EC\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"A!\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"MTIzNDU2Nzg5MDEyMw==\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC\",\"content\":\"\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC\",\"text\":\"\"}",
+		"{\"op\":\"write\",\"path\":\"content\",\"text\":\"content\"}",
+		"{\"op\":\"write\",\"path\":{\"content\":\"AAEC\"}}",
+		"{\"op\":\"read\",\"path\":\"a\",\"content\":\"AAEC\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC",
+		"{\"op\":\"write\",\"path\":\"a\",\"content\":",
+		"\"content\":\"AAEC\"",
+	};
+	struct rf_fs_line_options lifting = options;
+
+	lifting.lift_bytes = 1;
+	for (size_t i = 0; i < RF_ARRAY_SIZE(texts); i++) {
+		char *copy rf_autofree = strdup(texts[i]);
+		struct rf_fs_line plain, lifted;
+
+		parse(texts[i], &plain);
+		cr_assert_eq(rf_fs_line_parse(copy, strlen(copy), &lifting, &lifted), 0);
+		cr_expect_eq(lifted.is_malformed, plain.is_malformed, "%s", texts[i]);
+		cr_expect_eq(lifted.failure.code, plain.failure.code, "%s", texts[i]);
+		cr_expect_eq(lifted.request.content_size_bytes, plain.request.content_size_bytes,
+			"%s", texts[i]);
+		rf_fs_line_clear(&plain);
+		rf_fs_line_clear(&lifted);
+	}
 }
 
 Test(answer, an_error_has_operation_path_errno_and_code)
