@@ -7,6 +7,7 @@
  *	fs read ENGINE DIR FILES PER-DIRECTORY    one batch
  *	fs read-each ENGINE DIR FILES PER-DIR     the same requests, one batch each
  *	fs read-bare DIR FILES PER-DIRECTORY      openat2, fstat, read, close; nothing else
+ *	fs read-guarded DIR FILES PER-DIRECTORY   the calls that the batch makes, one by one
  *	fs read-helper DIR FILES PER-DIRECTORY    one process for each
  *	fs write ENGINE DIR FILES                 replacements in one batch, durable
  *	fs write-each DIR FILES                   open, write, fsync, close
@@ -154,6 +155,43 @@ static uint64_t read_bare(const char *root, char **all, size_t n)
 		close(fd);
 		/* Results are kept, as the batch keeps them. */
 	}
+	return rf_monotonic_ns() - start_ns;
+}
+
+/* Parent held open, looked at, opened, looked at again: what a request of its own would do. */
+static void read_guarded_one(int root_fd, char *path, struct open_how *how)
+{
+	char *slash = strrchr(path, '/');
+	struct statx looked;
+	struct stat found;
+	char *content;
+	int parent_fd, fd;
+
+	*slash = '\0';
+	how->flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	parent_fd = (int)syscall(SYS_openat2, root_fd, path, how, sizeof(*how));
+	*slash = '/';
+	CHECK(parent_fd >= 0 &&
+		statx(parent_fd, slash + 1, AT_SYMLINK_NOFOLLOW,
+			STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID, &looked) == 0);
+	how->flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	fd = (int)syscall(SYS_openat2, parent_fd, slash + 1, how, sizeof(*how));
+	CHECK(fd >= 0 && fstat(fd, &found) == 0);
+	content = malloc((size_t)found.st_size + 1);
+	CHECK(content && read(fd, content, (size_t)found.st_size) == found.st_size);
+	close(fd);
+	close(parent_fd);
+}
+
+static uint64_t read_guarded(const char *root, char **all, size_t n)
+{
+	int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+					  RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	uint64_t start_ns = rf_monotonic_ns();
+
+	for (size_t i = 0; i < n; i++)
+		read_guarded_one(root_fd, all[i], &how);
 	return rf_monotonic_ns() - start_ns;
 }
 
@@ -317,6 +355,9 @@ static uint64_t measure(int count, char **arguments)
 			names(number(arguments[4]), number(arguments[5])), number(arguments[4]), 1);
 	if (count == 5 && strcmp(what, "read-bare") == 0)
 		return read_bare(arguments[2], names(number(arguments[3]), number(arguments[4])),
+			number(arguments[3]));
+	if (count == 5 && strcmp(what, "read-guarded") == 0)
+		return read_guarded(arguments[2], names(number(arguments[3]), number(arguments[4])),
 			number(arguments[3]));
 	if (count == 5 && strcmp(what, "read-helper") == 0)
 		return read_helper(arguments[2], names(number(arguments[3]), number(arguments[4])),

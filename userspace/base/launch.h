@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define RF_LAUNCH_VERSION 1U
+#define RF_LAUNCH_VERSION 2U
 #define RF_LAUNCH_MAGIC 0x52464c31U /* RFL1 */
 
 /* argv[1] of ringfence-launch. */
@@ -115,6 +115,7 @@ struct rf_stage_step {
  *	n_environment × string
  *	n_pass_fds    × { uint32_t from; uint32_t to }
  *	n_filters     × { uint32_t seccomp flags; uint32_t n_instructions; struct sock_filter[] }
+ *	n_places      × { uint64_t dev; uint64_t ino; string }  must be mounted there
  *	1             × string                            with RF_SANDBOX_STAGED alone: where
  *	                                                  the staged tree goes, a directory inside
  * A string is uint32_t length (without NUL), bytes, NUL.
@@ -138,7 +139,7 @@ struct rf_sandbox_spec {
 	uint32_t n_environment;
 	uint32_t n_pass_fds;
 	uint32_t n_filters;
-	uint32_t reserved;
+	uint32_t n_places;
 };
 
 enum rf_launch_access {

@@ -24,6 +24,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,6 +184,32 @@ static int rf_init_staged(const struct rf_init *init, struct rf_launch_message *
 	return 0;
 }
 
+/*
+ * Sources were opened once and compared; destinations are names, and somebody else may have moved
+ * them between the plan and the mount. Each mask, pin and bind must stand at its planned name now.
+ * What the launcher may not reach, the command may not either.
+ */
+static int rf_init_places(const struct rf_init *init, struct rf_launch_message *failure)
+{
+	for (uint32_t i = 0; i < init->sandbox.head.n_places; i++) {
+		const struct rf_spec_place *place = &init->sandbox.places[i];
+		struct statx found;
+
+		if (statx(AT_FDCWD, place->path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
+			    &found) < 0) {
+			if (errno == EACCES)
+				continue;
+			return rf_fail(failure, errno, "changed while starting: %s", place->path);
+		}
+		if (!(found.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
+			(place->ino && (found.stx_ino != place->ino ||
+					       makedev(found.stx_dev_major, found.stx_dev_minor) !=
+						       place->dev)))
+			return rf_fail(failure, ESTALE, "changed while starting: %s", place->path);
+	}
+	return 0;
+}
+
 /* Becomes the session's leader where bubblewrap has not made it one, and takes the terminal. */
 static int rf_init_terminal(const struct rf_init *init, struct rf_launch_message *failure)
 {
@@ -204,6 +231,8 @@ static int rf_init_give_up(struct rf_init *init, struct rf_launch_message *failu
 		r = rf_confine_privileges(failure);
 	if (r == 0)
 		r = rf_init_staged(init, failure);
+	if (r == 0)
+		r = rf_init_places(init, failure);
 	if (r == 0 && rf_init_has(init, RF_SANDBOX_MAP_USER))
 		r = rf_userns_make(head->uid, head->gid, failure);
 	if (r == 0 && rf_init_has(init, RF_SANDBOX_DROP_CAPABILITIES))

@@ -220,6 +220,19 @@ static void rf_spec_parse_filter(struct rf_reader *reader, struct rf_spec_filter
 		rf_reader_copy(reader, filter->program.filter, count * sizeof(struct sock_filter));
 }
 
+static struct rf_spec_place *rf_spec_parse_places(struct rf_reader *reader, uint32_t count)
+{
+	struct rf_spec_place *places = rf_reader_room(
+		reader, count, 2 * sizeof(uint64_t) + sizeof(uint32_t) + 1, sizeof(*places));
+
+	for (uint32_t i = 0; i < count && !reader->is_bad; i++) {
+		rf_reader_copy(reader, &places[i].dev, sizeof(places[i].dev));
+		rf_reader_copy(reader, &places[i].ino, sizeof(places[i].ino));
+		places[i].path = rf_reader_string(reader);
+	}
+	return places;
+}
+
 static void rf_spec_parse_sandbox(struct rf_reader *reader, struct rf_sandbox *sandbox)
 {
 	const struct rf_sandbox_spec *head = &sandbox->head;
@@ -238,6 +251,7 @@ static void rf_spec_parse_sandbox(struct rf_reader *reader, struct rf_sandbox *s
 		reader, head->n_filters, 2 * sizeof(uint32_t), sizeof(*sandbox->filters));
 	for (uint32_t i = 0; i < head->n_filters && !reader->is_bad; i++)
 		rf_spec_parse_filter(reader, &sandbox->filters[i]);
+	sandbox->places = rf_spec_parse_places(reader, head->n_places);
 	sandbox->staged = "";
 	if (head->flags & RF_SANDBOX_STAGED)
 		sandbox->staged = rf_reader_string(reader);
@@ -270,5 +284,6 @@ void rf_spec_clear_sandbox(struct rf_sandbox *sandbox)
 	free(sandbox->environment);
 	free(sandbox->pass_fds);
 	free(sandbox->filters);
+	free(sandbox->places);
 	free(sandbox->data);
 }

@@ -45,6 +45,13 @@ struct rf_spec_pass {
 	uint32_t to;
 };
 
+/* dev and ino 0: anything, but a mount of its own. */
+struct rf_spec_place {
+	uint64_t dev;
+	uint64_t ino;
+	const char *path;
+};
+
 struct rf_sandbox {
 	struct rf_sandbox_spec head;
 	struct rf_spec_path *directories;
@@ -55,6 +62,7 @@ struct rf_sandbox {
 	char **environment;
 	struct rf_spec_pass *pass_fds;
 	struct rf_spec_filter *filters;
+	struct rf_spec_place *places;
 	const char *staged; /* where the staged tree goes; "" for none */
 	char *data;	    /* owns every text above */
 };

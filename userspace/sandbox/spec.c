@@ -227,6 +227,53 @@ static int add_filters(struct rf_buf *buf, const struct rf_seccomp_filter *filte
 	return r;
 }
 
+/* What must stand at its planned name when everything is mounted. */
+static bool is_checked(const struct rf_view_step *step)
+{
+	return step->kind == RF_VIEW_MASK ||
+	       ((step->kind == RF_VIEW_BIND || step->kind == RF_VIEW_BIND_RO) && step->source_ino);
+}
+
+static int compare_steps(const void *left, const void *right)
+{
+	const struct rf_view_step *l = *(const struct rf_view_step *const *)left;
+	const struct rf_view_step *r = *(const struct rf_view_step *const *)right;
+	int order = strcmp(l->destination, r->destination);
+
+	return order ? order : (l > r) - (l < r);
+}
+
+/* Of several steps at one place the last covers the others. */
+static int add_places(struct rf_buf *buf, const struct rf_plan *plan, uint32_t *ret_count)
+{
+	const struct rf_view_step **steps rf_autofree = calloc(plan->n_view + 1, sizeof(*steps));
+	uint32_t count = 0;
+	int r = 0;
+
+	if (!steps)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_view; i++)
+		steps[i] = &plan->view[i];
+	qsort(steps, plan->n_view, sizeof(*steps), compare_steps);
+	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
+		const struct rf_view_step *step = steps[i];
+		uint64_t dev = step->kind == RF_VIEW_MASK ? 0 : step->source_dev;
+		uint64_t ino = step->kind == RF_VIEW_MASK ? 0 : step->source_ino;
+
+		if (!is_checked(step) ||
+			(steps[i + 1] && strcmp(steps[i + 1]->destination, step->destination) == 0))
+			continue;
+		count++;
+		r = rf_buf_add(buf, &dev, sizeof(dev));
+		if (r == 0)
+			r = rf_buf_add(buf, &ino, sizeof(ino));
+		if (r == 0)
+			r = add_string(buf, step->destination);
+	}
+	*ret_count = count;
+	return r;
+}
+
 static int add_body(struct rf_buf *buf, const struct rf_plan *plan, unsigned int first_pass_fd)
 {
 	int r = add_directories(buf, plan);
@@ -252,6 +299,7 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 	const struct rf_plan *plan = sandbox->plan;
 	struct rf_seccomp_filter *filters = NULL;
 	struct rf_buf buf rf_autobuf = {0};
+	struct rf_buf places rf_autobuf = {0};
 	size_t n_filters = 0;
 	struct rf_sandbox_spec spec = {
 		.magic = RF_LAUNCH_MAGIC,
@@ -282,11 +330,15 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 		return rf_diag_refuse(
 			diag, "setup-failed", "making the seccomp filter: %s", strerror(-r));
 	spec.n_filters = (uint32_t)n_filters;
-	r = rf_buf_add(&buf, &spec, sizeof(spec));
+	r = add_places(&places, plan, &spec.n_places);
+	if (r == 0)
+		r = rf_buf_add(&buf, &spec, sizeof(spec));
 	if (r == 0)
 		r = add_body(&buf, plan, first_pass_fd);
 	if (r == 0)
 		r = add_filters(&buf, filters, n_filters);
+	if (r == 0 && places.size > 0)
+		r = rf_buf_add(&buf, places.data, places.size);
 	if (r == 0 && plan->is_staged)
 		r = add_string(&buf, plan->workspace);
 	rf_seccomp_free(filters, n_filters);

@@ -208,3 +208,43 @@ Test(fs_race, nothing_outside_is_touched, .timeout = 3600)
 		race(&fixture, (enum variant)i);
 	}
 }
+
+static void *truncate_and_fill(void *argument)
+{
+	static char content[512 * 1024];
+
+	(void)argument;
+	memset(content, 'x', sizeof(content));
+	while (!atomic_load(&is_over)) {
+		int fd rf_autoclose = open("f", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+		if (write(fd, content, sizeof(content)) < 0)
+			break;
+	}
+	return NULL;
+}
+
+Test(fs_race, a_file_truncated_while_read_says_so)
+{
+	struct fixture fixture in_fixture = {0};
+	struct rf_fs *fs rf_autofs = NULL;
+	pthread_t thread;
+
+	fixture_make(&fixture);
+	put("f", "");
+	fs = open_variant(fixture.root, VARIANT_RING, NULL);
+	atomic_store(&is_over, false);
+	cr_assert_eq(pthread_create(&thread, NULL, truncate_and_fill, NULL), 0);
+	for (int i = 0; i < 500; i++) {
+		struct rf_fs_result result autoresult =
+			run(fs, ask(.operation = RF_FS_READ, .path = "f"));
+
+		cr_expect(result.error == 0 ||
+			  (result.error == ESTALE && result.code == RF_FS_CODE_CHANGED &&
+				  !result.content));
+		if (result.error == 0)
+			cr_expect_eq(strlen(result.content), result.content_size_bytes);
+	}
+	atomic_store(&is_over, true);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+}
