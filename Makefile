@@ -39,7 +39,7 @@ FS_SOURCES := answer batch copy digest directory encode engine flow flow_change 
 ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
-SERVICE_SOURCES := files listen main methods peer run
+SERVICE_SOURCES := files handed listen main methods peer run
 CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_verbs kill main options \
 	output plan plan_text print ps report request run sandboxes sweep
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \

@@ -2,12 +2,16 @@
 
 #include "base/say.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/diag.h"
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/strv.h"
 
 static enum rf_say_level current_level = RF_SAY_NORMAL;
@@ -17,14 +21,44 @@ void rf_say_set_level(enum rf_say_level level)
 	current_level = level;
 }
 
-static void add_escaped(struct rf_buf *line, const char *text)
+/* Of a valid UTF-8 sequence. */
+static uint32_t code_point(const unsigned char *p, size_t length)
 {
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			rf_buf_addf(line, "\\x%02x", *p);
-		else
-			rf_buf_add(line, p, 1);
+	uint32_t point = length == 1 ? *p : *p & (0xffU >> (length + 1));
+
+	for (size_t i = 1; i < length; i++)
+		point = point << 6 | (p[i] & 0x3fU);
+	return point;
+}
+
+static bool is_harmless(uint32_t point)
+{
+	/* C0, DEL and C1: a terminal takes U+009B for ESC [. */
+	if (point < 0x20 || (point >= 0x7f && point <= 0x9f))
+		return false;
+	/* Marks, embeddings, overrides and isolates of direction; line and paragraph separator. */
+	return point != 0x200e && point != 0x200f && (point < 0x2028 || point > 0x202e) &&
+	       (point < 0x2066 || point > 0x2069);
+}
+
+int rf_say_escape(struct rf_buf *to, const char *text)
+{
+	size_t left = strlen(text);
+	int r = rf_buf_add(to, "", 0);
+
+	for (const unsigned char *p = (const unsigned char *)text; r == 0 && left > 0;) {
+		size_t length = rf_utf8_length(p, left);
+		bool is_shown = length > 0 && is_harmless(code_point(p, length));
+
+		length += length == 0;
+		if (is_shown)
+			r = rf_buf_add(to, p, length);
+		for (size_t i = 0; !is_shown && r == 0 && i < length; i++)
+			r = rf_buf_addf(to, "\\x%02x", p[i]);
+		p += length;
+		left -= length;
 	}
+	return r;
 }
 
 rf_printf(1, 0) static void say(const char *format, va_list args)
@@ -37,8 +71,8 @@ rf_printf(1, 0) static void say(const char *format, va_list args)
 		return;
 	}
 	rf_buf_addf(&line, "ringfence: ");
-	add_escaped(&line, text);
-	rf_buf_add(&line, "\n", 1);
+	if (rf_say_escape(&line, text) < 0 || rf_buf_add(&line, "\n", 1) < 0)
+		return;
 	/* Nobody could be told that standard error is gone. */
 	if (line.data)
 		(void)rf_write_all(STDERR_FILENO, line.data, line.size);

@@ -9,9 +9,17 @@
 
 #include "base/attr.h"
 
+struct rf_buf;
 struct rf_diag;
 
 enum rf_say_level { RF_SAY_QUIET, RF_SAY_NORMAL, RF_SAY_VERBOSE };
+
+/*
+ * Adds text with every byte as \xHH of what a terminal would not print as itself: control
+ * characters, those of C1 included, what turns the direction of a line or breaks it, and bytes that
+ * are no UTF-8. 0 or -ENOMEM.
+ */
+int rf_say_escape(struct rf_buf *to, const char *text);
 
 void rf_say_set_level(enum rf_say_level level);
 /* Always printed. */

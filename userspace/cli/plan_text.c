@@ -50,8 +50,9 @@ static void print_network(const json_t *network)
 	const char *posture = rf_json_get_text(network, "posture");
 	const json_t *families = json_object_get(network, "families");
 
-	printf("%-12s %s, Unix sockets %s", "network", posture ? posture : "-",
-		rf_json_get_bool(network, "unix", false) ? "open" : "closed");
+	printf("%-12s ", "network");
+	rf_print_text(posture ? posture : "-");
+	printf(", Unix sockets %s", rf_json_get_bool(network, "unix", false) ? "open" : "closed");
 	if (json_array_size(families) > 0) {
 		printf(", also ");
 		rf_print_words(families);
@@ -75,7 +76,11 @@ static void print_limits(const json_t *limits)
 		else if (json_is_integer(effective))
 			snprintf(text, sizeof(text), "%lld",
 				(long long)json_integer_value(effective));
-		printf("%-12s %s %s\n", "limit", name, text);
+		printf("%-12s ", "limit");
+		rf_print_text(name);
+		putchar(' ');
+		rf_print_text(text);
+		putchar('\n');
 	}
 }
 
@@ -88,7 +93,8 @@ static void print_promises(const json_t *enforcement)
 		const char *state = rf_json_get_text(promise, "state");
 		const char *why = rf_json_get_text(promise, "why");
 
-		printf("%-15s %-9s ", name, state ? state : "-");
+		rf_print_column(name, 15);
+		rf_print_column(state, 9);
 		rf_print_words(json_object_get(promise, "by"));
 		if (why) {
 			printf(" (");

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/say.h"
+#include "base/strv.h"
 
 int rf_print_json(const json_t *json)
 {
@@ -19,12 +21,18 @@ int rf_print_json(const json_t *json)
 
 void rf_print_text(const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			printf("\\x%02x", *p);
-		else
-			putchar(*p);
-	}
+	struct rf_buf shown rf_autobuf = {0};
+
+	if (rf_say_escape(&shown, text) == 0)
+		fputs(shown.data, stdout);
+}
+
+void rf_print_column(const char *text, int width)
+{
+	struct rf_buf shown rf_autobuf = {0};
+
+	if (rf_say_escape(&shown, text ? text : "-") == 0)
+		printf("%-*.*s ", width, width, shown.data);
 }
 
 void rf_print_words(const json_t *words)

@@ -7,8 +7,10 @@
 
 /* Indented JSON. 0 or -ENOMEM. */
 int rf_print_json(const json_t *json);
-/* Control characters as \xHH: names and arguments are somebody else's. */
+/* Escaped as rf_say_escape() does it: names and arguments are somebody else's. */
 void rf_print_text(const char *text);
+/* The same cut or filled to a width, and a blank; NULL is printed as "-". */
+void rf_print_column(const char *text, int width);
 /* A list of words, with a blank between. */
 void rf_print_words(const json_t *words);
 /* A plan for people. */

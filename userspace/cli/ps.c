@@ -25,13 +25,6 @@ static int apply(
 	return 0;
 }
 
-static void print_column(const json_t *sandbox, const char *key, int width)
-{
-	const char *text = rf_json_get_text(sandbox, key);
-
-	printf("%-*.*s ", width, width, text ? text : "-");
-}
-
 static void print_number(const json_t *sandbox, const char *key, int width)
 {
 	const json_t *value = json_object_get(sandbox, key);
@@ -50,11 +43,11 @@ static void print_table(const json_t *list)
 	printf("%-*s %5s %-8s %8s %-24s %s\n", ID_SHOWN, "ID", "UID", "STATE", "PID", "STARTED",
 		"COMMAND");
 	json_array_foreach (list, i, sandbox) {
-		print_column(sandbox, "id", ID_SHOWN);
+		rf_print_column(rf_json_get_text(sandbox, "id"), ID_SHOWN);
 		print_number(sandbox, "uid", 5);
-		print_column(sandbox, "state", 8);
+		rf_print_column(rf_json_get_text(sandbox, "state"), 8);
 		print_number(sandbox, "pid", 8);
-		print_column(sandbox, "started", 24);
+		rf_print_column(rf_json_get_text(sandbox, "started"), 24);
 		rf_print_words(json_object_get(sandbox, "argv"));
 		putchar('\n');
 	}

@@ -292,37 +292,61 @@ int rf_canary_start(struct rf_canary *canary, int base_fd, int measure_prog_fd)
 	return spawn(canary, ask, said);
 }
 
+/* The answer's pipe does not end with the canary while a child of it has the other end too. */
+static int wait_for_answer(const struct rf_canary *canary)
+{
+	struct pollfd wait[] = {
+		{.fd = canary->answer_fd, .events = POLLIN},
+		{.fd = canary->pidfd, .events = POLLIN},
+	};
+	int r = TEMP_FAILURE_RETRY(poll(wait, RF_ARRAY_SIZE(wait), RF_CANARY_DEADLINE_MS));
+
+	if (r <= 0)
+		return r == 0 ? -ETIMEDOUT : -errno;
+	return wait[0].revents & POLLIN ? 0 : -EPIPE;
+}
+
 int rf_canary_ask(struct rf_canary *canary, enum rf_canary_ask ask, int *ret_answer)
 {
-	struct pollfd wait = {.fd = canary->answer_fd, .events = POLLIN};
 	int number = (int)ask;
 	int said, r;
 
-	r = rf_write_all(canary->ask_fd, &number, sizeof(number));
-	if (r < 0)
-		return r;
-	r = poll(&wait, 1, RF_CANARY_DEADLINE_MS);
-	if (r <= 0)
-		return r == 0 ? -ETIMEDOUT : -errno;
-	if (read(canary->answer_fd, &said, sizeof(said)) != sizeof(said))
+	if (canary->ask_fd < 0)
 		return -EPIPE;
+	r = rf_write_all(canary->ask_fd, &number, sizeof(number));
+	if (r == 0)
+		r = wait_for_answer(canary);
+	if (r == 0 && read(canary->answer_fd, &said, sizeof(said)) != sizeof(said))
+		r = -EPIPE;
+	if (r < 0) {
+		/* A late answer would be taken for that of the next question. */
+		canary->ask_fd = rf_close(canary->ask_fd);
+		return r;
+	}
 	*ret_answer = said;
 	return 0;
+}
+
+/* Bounded: one that a debugger or the kernel holds is left behind as it is. */
+static void reap(struct rf_canary *canary)
+{
+	struct pollfd ended = {.fd = canary->pidfd, .events = POLLIN};
+	siginfo_t info;
+
+	syscall(SYS_pidfd_send_signal, canary->pidfd, SIGKILL, NULL, 0);
+	if (TEMP_FAILURE_RETRY(poll(&ended, 1, RF_CANARY_DEADLINE_MS)) <= 0)
+		return;
+	(void)TEMP_FAILURE_RETRY(
+		waitid(P_PIDFD, (id_t)canary->pidfd, &info, WEXITED | WNOHANG | __WALL));
 }
 
 void rf_canary_stop(struct rf_canary *canary)
 {
 	canary->ask_fd = rf_close(canary->ask_fd);
 	canary->answer_fd = rf_close(canary->answer_fd);
-	if (canary->pid > 0) {
-		siginfo_t info;
-
-		syscall(SYS_pidfd_send_signal, canary->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)canary->pidfd, &info, WEXITED | __WALL) < 0 &&
-			errno == EINTR)
-			;
-		canary->pid = -1;
-	}
+	if (canary->pid > 0)
+		reap(canary);
+	canary->pid = -1;
 	canary->pidfd = rf_close(canary->pidfd);
 	canary->program_fd = rf_close(canary->program_fd);
 	canary->stream_fd = rf_close(canary->stream_fd);

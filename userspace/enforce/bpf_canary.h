@@ -58,7 +58,8 @@ struct rf_canary {
 void rf_canary_init(struct rf_canary *canary);
 /* Makes the leaf and the child in it; measure_prog_fd is borrowed. 0 or -errno. */
 int rf_canary_start(struct rf_canary *canary, int base_fd, int measure_prog_fd);
-/* 0 and the child's answer; -ETIMEDOUT, -EPIPE when it died, or -errno. */
+/* 0 and the child's answer; -ETIMEDOUT, -EPIPE when it died, or -errno. After any of these every
+ * further question is answered -EPIPE at once. */
 int rf_canary_ask(struct rf_canary *canary, enum rf_canary_ask ask, int *ret_answer);
 /* Ends the child, waits, removes the leaf. */
 void rf_canary_stop(struct rf_canary *canary);

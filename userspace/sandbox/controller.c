@@ -127,17 +127,25 @@ static int open_ledger(struct rf_controller *controller, struct rf_diag *diag)
 	return rf_ledger_open(directory, &controller->ledger, diag);
 }
 
+int rf_controller_complete_facts(struct rf_controller *controller, struct rf_diag *diag)
+{
+	int r;
+
+	if (controller->cgroups)
+		return 0;
+	r = open_programs(controller, diag);
+	if (r == 0)
+		r = rf_cgroup_host_find(&controller->facts, &controller->cgroups);
+	return r != 0 ? r : acquire_bpf(controller, diag);
+}
+
 int rf_controller_prepare(struct rf_controller *controller, struct rf_diag *diag)
 {
 	int r;
 
 	if (controller->ledger)
 		return 0;
-	r = open_programs(controller, diag);
-	if (r == 0)
-		r = rf_cgroup_host_find(&controller->facts, &controller->cgroups);
-	if (r == 0)
-		r = acquire_bpf(controller, diag);
+	r = rf_controller_complete_facts(controller, diag);
 	if (r == 0)
 		r = open_ledger(controller, diag);
 	if (r != 0)

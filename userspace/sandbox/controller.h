@@ -45,9 +45,11 @@ struct rf_controller {
 /* Takes a reference of event. Cheap facts only. 0, RF_REFUSED, -errno. */
 int rf_controller_new(sd_event *event, struct rf_controller **ret_controller, struct rf_diag *diag);
 /*
- * cgroup base, BPF set, ledger, and a sweep of what dead controllers left. Done once; later calls
- * return 0 at once. After it facts are complete. 0, RF_REFUSED, -errno.
+ * cgroup base and BPF set: after it facts are complete, which is all that a plan needs. 0,
+ * RF_REFUSED, -errno. Done once; later calls return 0 at once.
  */
+int rf_controller_complete_facts(struct rf_controller *controller, struct rf_diag *diag);
+/* The same, then the ledger, and a sweep of what dead controllers left. */
 int rf_controller_prepare(struct rf_controller *controller, struct rf_diag *diag);
 /* Gives everything back; no sandbox may live. Takes NULL, returns NULL. */
 struct rf_controller *rf_controller_free(struct rf_controller *controller);

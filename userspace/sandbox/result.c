@@ -190,19 +190,30 @@ static json_t *processes_to_json(const struct rf_sandbox *sandbox)
 	return processes;
 }
 
+/* Null: no signal ended it. Our own kill leaves no status behind, and is one all the same. */
+static json_t *signal_to_json(const struct rf_sandbox *sandbox, int exit_code)
+{
+	if (sandbox->has_status)
+		return WIFSIGNALED(sandbox->status) ? json_integer(WTERMSIG(sandbox->status))
+						    : json_null();
+	if (sandbox->stage > RF_STAGE_SETUP && !sandbox->exec_error && !sandbox->was_never_empty &&
+		(sandbox->stop_reason != RF_REASON_NONE || exit_code == 128 + SIGKILL))
+		return json_integer(SIGKILL);
+	return json_null();
+}
+
 static void add_outcome(json_t *result, const struct rf_sandbox *sandbox)
 {
 	enum rf_reason reason = find_reason(sandbox);
 	enum rf_stage stage = sandbox->stage;
-	bool is_signal = sandbox->has_status && WIFSIGNALED(sandbox->status);
+	int exit_code = find_exit_code(sandbox, reason);
 
 	if (stage == RF_STAGE_EXEC && sandbox->has_status)
 		stage = RF_STAGE_EXIT;
 	json_object_set_new(result, "stage", json_string(rf_stage_name(stage)));
 	json_object_set_new(result, "reason", json_string(rf_reason_name(reason)));
-	json_object_set_new(result, "exit_code", json_integer(find_exit_code(sandbox, reason)));
-	json_object_set_new(result, "signal",
-		is_signal ? json_integer(WTERMSIG(sandbox->status)) : json_null());
+	json_object_set_new(result, "exit_code", json_integer(exit_code));
+	json_object_set_new(result, "signal", signal_to_json(sandbox, exit_code));
 }
 
 static void add_figures(json_t *result, const struct rf_sandbox *sandbox)
@@ -260,7 +271,10 @@ json_t *rf_sandbox_result(const struct rf_sandbox *sandbox)
 	if (sandbox->stage <= RF_STAGE_SETUP && rf_diag_is_set(&sandbox->diag))
 		json_object_set_new(result, "refusal", rf_json_from_diag(&sandbox->diag));
 	add_witness(result, sandbox);
-	if (rf_tree_to_json(sandbox->tree, &tree) == 0)
+	/* Where nothing was recorded an empty tree would claim that nothing ran. */
+	if (sandbox->plan->promises[RF_PROMISE_PROCESS_TREE].state == RF_STATE_OFF)
+		json_object_set_new(result, "tree", json_null());
+	else if (rf_tree_to_json(sandbox->tree, &tree) == 0)
 		json_object_set_new(result, "tree", tree);
 	return result;
 }

@@ -64,7 +64,8 @@ static int on_signal(
 	/* An orderly stop of the controller ends its sandboxes; the loop ends with the last of
 	 * them. */
 	service->owner = NULL;
-	for (struct rf_sandbox *at = service->controller->sandboxes; at; at = at->next)
+	for (struct rf_sandbox *at = service->controller ? service->controller->sandboxes : NULL;
+		at; at = at->next)
 		rf_sandbox_stop(at, RF_REASON_ABORT, at->plan->grace_ms);
 	rf_service_settle(service);
 	sd_event_source_set_enabled(source, SD_EVENT_ON);
@@ -126,15 +127,16 @@ static int serve(struct rf_service *service, int private_fd)
 	if (r < 0)
 		return r;
 	r = rf_controller_new(service->event, &service->controller, &diag);
-	if (r == RF_REFUSED) {
-		rf_say_refusal(&diag);
+	if (r < 0)
 		return r;
-	}
-	if (r == 0) {
+	/* A refusal is the client's to tell: it is the answer to every call. */
+	if (r == RF_REFUSED)
+		service->refusal = diag;
+	if (service->controller) {
 		service->controller->ended = on_ended;
 		service->controller->userdata = service;
-		r = rf_peer_new(service, private_fd, &service->owner);
 	}
+	r = rf_peer_new(service, private_fd, &service->owner);
 	if (r == 0)
 		r = sd_event_loop(service->event);
 	return r;

@@ -73,6 +73,11 @@ static void dispatch(struct rf_peer *peer, struct rf_call *call)
 		arrange_flush(peer);
 		return;
 	}
+	if (!peer->service->controller) {
+		rf_peer_refuse(peer, &peer->service->refusal,
+			rf_refusal_result(&peer->service->refusal, NULL, NULL, NULL));
+		return;
+	}
 	if (strcmp(call->method, RF_METHOD_RUN) == 0) {
 		rf_method_run(peer, call);
 		return;
@@ -232,6 +237,6 @@ struct rf_peer *rf_peer_free(struct rf_peer *peer)
 
 void rf_service_settle(struct rf_service *service)
 {
-	if (!service->owner && !service->controller->sandboxes)
+	if (!service->owner && (!service->controller || !service->controller->sandboxes))
 		(void)sd_event_exit(service->event, 0);
 }

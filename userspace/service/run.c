@@ -16,6 +16,7 @@
 #include "base/strv.h"
 #include "base/units.h"
 #include "enforce/bubblewrap.h"
+#include "service/handed.h"
 #include "service/service.h"
 #include "wire/text.h"
 
@@ -29,6 +30,8 @@ struct request {
 	size_t n_pass;
 	struct rf_sandbox_props props;
 	bool wants_events;
+	/* Descriptors that stand for handed ones, owned. */
+	struct rf_handed views;
 };
 
 static void request_clear(struct request *request)
@@ -37,6 +40,7 @@ static void request_clear(struct request *request)
 	rf_strv_clear(&request->argv);
 	rf_strv_clear(&request->environment);
 	free(request->cwd);
+	rf_handed_clear(&request->views);
 }
 
 static int invalid(struct rf_diag *diag, const char *name)
@@ -94,35 +98,6 @@ static int read_stdio(struct request *request, const struct rf_call *call, struc
 	return 0;
 }
 
-static bool is_io_uring(int fd)
-{
-	char path[40];
-	char target[64];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return true; /* unknown means deny */
-	target[n] = '\0';
-	return strstr(target, "[io_uring]") != NULL;
-}
-
-/* A ring would keep working with the rights of whoever made it. */
-static int refuse_rings(const struct request *request, struct rf_diag *diag)
-{
-	for (size_t i = 0; i < 3 + request->n_pass; i++) {
-		int fd = i < 3 ? request->props.stdio[i] : request->pass_fds[i - 3];
-		int number = i < 3 ? (int)i : request->pass_numbers[i - 3];
-
-		if (fd >= 0 && is_io_uring(fd))
-			return rf_diag_refuse(diag, "ring-descriptor",
-				"descriptor %d is an io_uring instance, which keeps its maker's rights",
-				number);
-	}
-	return 0;
-}
-
 static int read_pass(struct request *request, const struct rf_call *call, struct rf_diag *diag)
 {
 	const json_t *array = json_object_get(call->parameters, "pass");
@@ -142,7 +117,7 @@ static int read_pass(struct request *request, const struct rf_call *call, struct
 		request->pass_numbers[request->n_pass] = (int)number;
 		request->pass_fds[request->n_pass++] = fd;
 	}
-	return refuse_rings(request, diag);
+	return 0;
 }
 
 static int read_props(struct request *request, const struct rf_call *call, struct rf_diag *diag)
@@ -188,6 +163,7 @@ static int read_request(struct request *request, const json_t *parameters, struc
 	return r;
 }
 
+/* Whoever calls has completed the facts. */
 static int make_plan(struct rf_peer *peer, const struct request *request, struct rf_plan **ret_plan,
 	struct rf_diag *diag)
 {
@@ -203,9 +179,8 @@ static int make_plan(struct rf_peer *peer, const struct request *request, struct
 		.pass_fds = request->pass_numbers,
 		.n_pass_fds = request->n_pass,
 	};
-	int r = rf_controller_prepare(controller, diag);
 
-	return r != 0 ? r : rf_plan_make(&planned, &controller->facts, ret_plan, diag);
+	return rf_plan_make(&planned, &controller->facts, ret_plan, diag);
 }
 
 /* An errno that nobody expected is a refusal too: nothing ran. */
@@ -241,6 +216,8 @@ void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 	json_t *parameters;
 	int r = read_request(&request, call->parameters, &diag);
 
+	if (r == 0)
+		r = rf_controller_complete_facts(peer->service->controller, &diag);
 	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
 	if (r == 0 && plan->mode != RF_MODE_FULL_ACCESS)
@@ -303,6 +280,22 @@ static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
 		json_object_set_new(parameters, "warning", rf_json_text(plan->warnings.items[i]));
 		rf_peer_reply(peer, parameters, true);
 	}
+}
+
+/* The standard streams, then what is passed, each under the number that the command knows. */
+static int check_handed(
+	struct rf_peer *peer, struct request *request, struct rf_plan *plan, struct rf_diag *diag)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 3 + request->n_pass; i++) {
+		int *fd = i < 3 ? &request->props.stdio[i] : &request->pass_fds[i - 3];
+		int number = i < 3 ? (int)i : request->pass_numbers[i - 3];
+
+		r = rf_handed_check(fd, number, request->policy.waive, plan,
+			&peer->service->controller->facts, &request->views, diag);
+	}
+	return r;
 }
 
 static void warn(struct rf_peer *peer, const char *text)
@@ -388,7 +381,11 @@ void rf_method_run(struct rf_peer *peer, struct rf_call *call)
 	if (r == 0)
 		r = read_props(&request, call, &diag);
 	if (r == 0)
+		r = rf_controller_prepare(peer->service->controller, &diag);
+	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
+	if (r == 0)
+		r = check_handed(peer, &request, plan, &diag);
 	if (r == 0) {
 		tell_warnings(peer, plan);
 		tell_surroundings(peer);

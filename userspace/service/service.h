@@ -24,7 +24,8 @@
 
 struct rf_service {
 	sd_event *event;
-	struct rf_controller *controller;
+	struct rf_controller *controller; /* NULL: it could not be made, refusal says why */
+	struct rf_diag refusal;
 	struct rf_peer *peers;
 	/* The private controller's client; NULL once it is gone. */
 	struct rf_peer *owner;
