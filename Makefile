@@ -28,9 +28,9 @@ note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
 BASE_SOURCES := clock diag fd json path place say strv units
-POLICY_SOURCES := facts keys nearest plan plan_environment plan_grants plan_json plan_program \
-	plan_promises plan_runtime plan_view plan_workspace policy policy_json read read_json \
-	read_yaml resolve tree
+POLICY_SOURCES := facts keys nearest plan plan_environment plan_grants plan_json plan_mounts \
+	plan_own plan_program plan_promises plan_runtime plan_view plan_workspace policy policy_json \
+	read read_json read_yaml resolve tree
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
 	explain facts probe signs
 WIRE_SOURCES := service text varlink
@@ -127,8 +127,10 @@ $(O)/userspace/wire/service.o: userspace/wire/io.ringfence.varlink
 
 # ---- Phase 4: BPF -------------------------------------------------------------------------------
 
+# Clang's BPF target has no multiarch directory of its own, where <asm/types.h> lies.
+MULTIARCH := $(shell gcc -print-multiarch 2>/dev/null)
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_x86 -O2 -g -std=gnu17 -Wall -Wextra -Werror \
-	-Wno-unused-parameter -mcpu=v3 -Ibpf -I.
+	-Wno-unused-parameter -mcpu=v3 -Ibpf -I. -idirafter /usr/include/$(MULTIARCH)
 
 out/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
 	@mkdir -p $(@D)
@@ -180,8 +182,9 @@ $(PROBE_DIR)/%: tests/probes/%.c $(wildcard tests/probes/*.h)
 	$(call note,PROBE)
 	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -g -static -pthread -I. -o $@ $<
 
-unit: $(UNIT)
+unit: $(UNIT) $(O)/ringfence-launch
 	$(UNIT) --jobs 2
+	RINGFENCE_LAUNCH=$(CURDIR)/$(O)/ringfence-launch python3 tests/unit/launch/test_launch.py
 
 # Each phase stops the next: units, this host end to end, then the same in the kernels' guests.
 check:
@@ -267,7 +270,7 @@ lint-tidy: $(SKELETON)
 # ---- Phase 7: what users do ---------------------------------------------------------------------
 
 demo:
-	tools/setup build
+	tools/setup build demo
 	$(MAKE) programs
 	tools/demo
 

@@ -54,7 +54,7 @@ test_f_87_an_ordinary_user_is_told_what_to_do()
 		"$RF" run --memory 64M --result r.json -- touch ran 2>err
 	[[ ! -e ran ]]
 	expect_json r.json '.refusal.hint | test("systemd-run --user --scope -p Delegate=yes")' true
-	expect_json r.json '.refusal.hint | test("service")' true
+	expect_json r.json '.refusal.hint | test("run it as root") and (test("service") | not)' true
 	expect_lacks "$(<err)" 'No such file'
 }
 

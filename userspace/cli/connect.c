@@ -88,8 +88,10 @@ static int open_controller(char **ret_path, struct rf_diag *diag)
 	int r = rf_place_program("ringfenced", &path);
 
 	if (r < 0) {
+		char *searched rf_autofree = rf_place_searched();
+
 		rf_diag_refuse(diag, "helper-missing", "cannot find ringfenced: %s", strerror(-r));
-		rf_diag_hint(diag, "it belongs beside ringfence or into " RF_LIBEXECDIR);
+		rf_diag_hint(diag, "it belongs into %s", searched ? searched : "libexec/ringfence");
 		return -1;
 	}
 	fd = open(path, O_PATH | O_CLOEXEC);

@@ -131,7 +131,7 @@ static int find_places(struct places *ret_places)
 	int r = places_add(&places, strdup(rf_service_socket()), named && *named ? -1 : 0);
 
 	/* Without a runtime directory of one's own nothing private listens there. */
-	if (r == 0 && rf_place_runtime(uid, &runtime) == 0)
+	if (r == 0 && rf_place_runtime(uid, &runtime, NULL) == 0)
 		r = add_private(&places, runtime, uid);
 	if (r == 0 && uid == 0)
 		r = add_users(&places);

@@ -105,8 +105,7 @@ void rf_bpf_explain(enum rf_proof_kind kind, enum rf_bpf_step step, int error, c
 	ret_proof->state = RF_STATE_OFF;
 	switch (step) {
 	case RF_BPF_STEP_CAPABILITY:
-		say(ret_proof, "needs root or the service: no CAP_BPF with CAP_PERFMON",
-			"start ringfenced as a service, or run as root");
+		say(ret_proof, "needs root: no CAP_BPF with CAP_PERFMON", "run it as root");
 		break;
 	case RF_BPF_STEP_CGROUP:
 		say(ret_proof, "no cgroup of version 2 to keep sandboxes in",

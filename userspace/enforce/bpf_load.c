@@ -356,16 +356,28 @@ static int prove_trace(struct loader *l)
 	return 0;
 }
 
+/* Nobody is there to try anything: what cannot be proved is not relied on. */
+static int prove_nothing(struct loader *l)
+{
+	for (int i = 0; i < RF_PROOFS; i++) {
+		detach(l, (enum rf_proof_kind)i);
+		if (l->is_had[i])
+			off(l, (enum rf_proof_kind)i, RF_BPF_STEP_CANARY, 0,
+				"the process that tries the guards ended");
+	}
+	return RF_BPF_NOTHING;
+}
+
 static int measure(struct loader *l)
 {
 	int said = -1;
 	int r = rf_canary_start(
 		&l->canary, l->base_fd, bpf_program__fd(l->object->progs.rf_measure_depth));
 
-	if (r == 0)
-		r = rf_canary_ask(&l->canary, RF_CANARY_MEASURE, &said);
 	if (r < 0)
 		return r;
+	if (rf_canary_ask(&l->canary, RF_CANARY_MEASURE, &said) < 0)
+		return prove_nothing(l);
 	l->config->depth = l->object->data->rf_leaf_depth;
 	return said != 0 ? -said : l->config->depth > 255 ? -ERANGE : 0;
 }
@@ -378,18 +390,19 @@ static int label(struct loader *l)
 	if (bpf_map_update_elem(
 		    l->maps->fds[RF_BPF_MAP_COUNTERS], &l->canary.leaf_id, &counters, BPF_ANY) < 0)
 		return -errno;
-	return bpf_map_update_elem(
-		       l->maps->fds[RF_BPF_MAP_LABELS], &l->canary.pidfd, &canary, BPF_ANY) < 0
-		       ? -errno
-		       : 0;
+	if (bpf_map_update_elem(
+		    l->maps->fds[RF_BPF_MAP_LABELS], &l->canary.pidfd, &canary, BPF_ANY) == 0)
+		return 0;
+	/* A dead process takes no label. */
+	return errno == ESRCH || errno == ENOENT ? prove_nothing(l) : -errno;
 }
 
-/* 0 or -errno of something that is no mechanism's own fault. */
+/* 0, RF_BPF_NOTHING, or -errno of something that is no mechanism's own fault. */
 static int attach_and_prove(struct loader *l)
 {
 	int r = measure(l);
 
-	if (r < 0)
+	if (r != 0)
 		return r;
 	attach(l, RF_PROOF_TRACE);
 	attach(l, RF_PROOF_CGROUP);
@@ -398,7 +411,7 @@ static int attach_and_prove(struct loader *l)
 		r = rf_bpf_ring_settle(l->ring);
 	if (r == 0)
 		r = prove_floor(l);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	attach(l, RF_PROOF_LSM);
 	r = prove_lsm(l);
@@ -475,7 +488,7 @@ static int build(struct loader *l)
 		r = rf_bpf_ring_open(l->maps, RF_RING_DEFAULT_BYTES, l->ring);
 	if (r == 0)
 		r = attach_and_prove(l);
-	if (r < 0)
+	if (r != 0)
 		return r;
 	forget_canary(l);
 	for (int i = 0; i < RF_PROOFS; i++)

@@ -20,9 +20,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/units.h"
+#include "host/signs.h"
 
 #define SMALL_FILE_BYTES (1024U * 1024)
-#define BASE_NAME "ringfence"
+/* Reaping and freezing are had by it, limits are not. */
+#define USER_CGROUP "systemd-run --user --scope -p Delegate=yes … gives a cgroup without limits; "
 #define REMOVE_RETRIES 200
 #define BASE_RETRIES 100
 #define DEPTH_MAX 16U
@@ -221,15 +223,15 @@ static int open_shared_base(struct rf_cgroup_host *host, int root_fd)
 		struct stat named;
 		int r;
 
-		if (mkdirat(root_fd, BASE_NAME, 0755) < 0 && errno != EEXIST)
+		if (mkdirat(root_fd, RF_CGROUP_BASE_NAME, 0755) < 0 && errno != EEXIST)
 			return -errno;
-		r = open_base(host, root_fd, BASE_NAME);
+		r = open_base(host, root_fd, RF_CGROUP_BASE_NAME);
 		if (r == -ENOENT)
 			continue;
 		if (r < 0)
 			return r;
 		if (flock(host->base_fd, LOCK_SH) == 0 && fstat(host->base_fd, &held) == 0 &&
-			fstatat(root_fd, BASE_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+			fstatat(root_fd, RF_CGROUP_BASE_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
 			held.st_ino == named.st_ino)
 			return 0;
 		host->base_fd = rf_close(host->base_fd);
@@ -255,6 +257,21 @@ static int find_root_base(struct rf_cgroup_host *host, struct rf_facts *facts, i
 	return 0;
 }
 
+/* A delegated cgroup holds the user's processes, which keeps its controllers from its leaves. */
+static void set_user_limits(struct rf_facts *facts)
+{
+	struct rf_fact *fact = &facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS];
+
+	if (rf_signs_has_v1_limits())
+		set_fact(fact, RF_STATE_OFF,
+			"the memory and pids controllers are bound to version 1, and only root's limits are "
+			"applied",
+			USER_CGROUP "for limits boot with systemd.unified_cgroup_hierarchy=1 and run it as root");
+	else
+		set_fact(fact, RF_STATE_OFF, "only root's limits are applied",
+			USER_CGROUP "for limits run it as root");
+}
+
 /*
  * An ordinary user's leaves lie directly below the cgroup that the user's own processes are in,
  * where that was delegated. No controller can be had there while processes sit in the parent.
@@ -275,10 +292,8 @@ static int find_user_base(struct rf_cgroup_host *host, struct rf_facts *facts, i
 		host->base_fd = rf_close(host->base_fd);
 		return -EACCES;
 	}
-	host->leaf_prefix = BASE_NAME "-";
-	set_fact(&facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS], RF_STATE_OFF,
-		"no controller is delegated to this user's own cgroup",
-		"systemd-run --user --scope -p Delegate=yes …, or the ringfenced service");
+	host->leaf_prefix = RF_CGROUP_USER_PREFIX;
+	set_user_limits(facts);
 	return 0;
 }
 
@@ -329,7 +344,9 @@ int rf_cgroup_host_find(struct rf_facts *facts, struct rf_cgroup_host **ret_host
 		return -ENOMEM;
 	host->base_fd = -1;
 	set_fact(&facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS], RF_STATE_OFF, "there is no cgroup",
-		"systemd-run --user --scope -p Delegate=yes …, or the ringfenced service");
+		"make the cgroup2 mount writable");
+	if (facts->uid != 0)
+		set_user_limits(facts);
 	mount = find_mount();
 	r = mount ? find_base(host, facts, mount) : -ENOENT;
 	if (r == 0) {
@@ -343,7 +360,7 @@ int rf_cgroup_host_find(struct rf_facts *facts, struct rf_cgroup_host **ret_host
 		set_fact(fact, RF_STATE_OFF, why,
 			facts->uid == 0
 				? "make the cgroup2 mount writable"
-				: "systemd-run --user --scope -p Delegate=yes …, or the ringfenced service");
+				: "systemd-run --user --scope -p Delegate=yes …, or run it as root");
 	}
 	*ret_host = host;
 	return 0;

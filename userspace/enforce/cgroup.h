@@ -19,6 +19,10 @@
 #include "base/attr.h"
 #include "policy/facts.h"
 
+/* Root's base, at the root of the mount; an ordinary user's leaves begin so. */
+#define RF_CGROUP_BASE_NAME "ringfence"
+#define RF_CGROUP_USER_PREFIX RF_CGROUP_BASE_NAME "-"
+
 struct rf_cgroup_host {
 	/* Directory below which leaves are made; -1 when there is none. */
 	int base_fd;

@@ -24,6 +24,7 @@
 #include "enforce/seccomp.h"
 
 #include <errno.h>
+#include <linux/ioprio.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -31,6 +32,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -291,6 +293,36 @@ static void add_kernel_rules(struct builder *b)
 	refuse_if(b, SCMP_SYS(ioctl), masked(1, LOW_HALF, TIOCLINUX));
 }
 
+/*
+ * Process 1 is the launcher, and it is of the same user: no open files, no processor time or the
+ * last place in the queue would let the command spoil the word of how it ended. Its group is
+ * guarded too; PRIO_USER reaches it still, which makes it slow and nothing worse. Process numbers
+ * are ints: the low half counts.
+ */
+static void add_init_rules(struct builder *b)
+{
+	const int by_pid[] = {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setattr),
+		SCMP_SYS(sched_setparam), SCMP_SYS(sched_setscheduler)};
+	const struct {
+		int call;
+		uint64_t which;
+	} by_kind[] = {{SCMP_SYS(setpriority), PRIO_PROCESS}, {SCMP_SYS(setpriority), PRIO_PGRP},
+		{SCMP_SYS(ioprio_set), IOPRIO_WHO_PROCESS}, {SCMP_SYS(ioprio_set), IOPRIO_WHO_PGRP}};
+	/* To read its limits is harmless. */
+	const struct scmp_arg_cmp new_limit[] = {
+		masked(0, LOW_HALF, 1), compare(2, SCMP_CMP_NE, 0)};
+
+	refuse(b, SCMP_SYS(prlimit64), RF_ARRAY_SIZE(new_limit), new_limit);
+	for (size_t i = 0; i < RF_ARRAY_SIZE(by_pid); i++)
+		refuse_if(b, by_pid[i], masked(0, LOW_HALF, 1));
+	for (size_t i = 0; i < RF_ARRAY_SIZE(by_kind); i++) {
+		const struct scmp_arg_cmp both[] = {
+			masked(0, LOW_HALF, by_kind[i].which), masked(1, LOW_HALF, 1)};
+
+		refuse(b, by_kind[i].call, RF_ARRAY_SIZE(both), both);
+	}
+}
+
 /* Programs fall back from EPERM as they do from ENOSYS, since host settings answer so too. */
 static void add_ring_rules(struct builder *b)
 {
@@ -376,6 +408,7 @@ static int make_loud(
 	if (plan->mode != RF_MODE_FULL_ACCESS) {
 		add_namespace_rules(&b);
 		add_kernel_rules(&b);
+		add_init_rules(&b);
 	}
 	return builder_finish(&b, SECCOMP_FILTER_FLAG_LOG, ret_filter);
 }

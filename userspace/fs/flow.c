@@ -88,10 +88,8 @@ int rf_fs_flow_take_open(struct rf_fs_flow *flow)
 		return rf_fs_refuse_call(
 			flow->result, request->operation, request->path, -flow->call.result);
 	flow->fd = flow->call.result;
-	if (fstat(flow->fd, &flow->opened) < 0)
-		return rf_fs_refuse_call(flow->result, request->operation, request->path, errno);
-	if (rf_fs_judge(flow->result, request->operation, request->path, flow->opened.st_mode,
-		    flow->opened.st_nlink))
+	if (rf_fs_judge_open(flow->fs, flow->result, request->operation, request->path,
+		    flow->pin->fd, flow->where.name, flow->fd, &flow->opened))
 		return RF_REFUSED;
 	if (!S_ISREG(flow->opened.st_mode))
 		return rf_fs_refuse_changed(

@@ -10,7 +10,7 @@
  *	     link, no mount point and no ".." (openat2(2), or component by component without it);
  *	FS2  the last step of every change is relative to a parent that is held open;
  *	FS3  a file is looked at through its own descriptor before a byte of it moves: regular, and
- *	     one link;
+ *	     its one link is the name that it was opened by;
  *	FS4  what is refused is refused with EACCES and RF_FS_CODE_ESCAPE, before any effect;
  *	FS5  ceilings are checked before the work that they bound.
  *

@@ -17,12 +17,15 @@ struct rf_fs {
 	/* 0: the kernel does not tell (before 5.8); mounts are then told apart by fdinfo. */
 	uint64_t mount;
 	bool has_openat2;
+	/* /proc/self/fd of the process proc_pid; -1: there is none. */
+	int proc_fd;
+	pid_t proc_pid;
 	struct rf_fs_options options;
 	struct rf_fs_engine_state *engine;
 	/* Of the batch or walk that runs. */
 	uint64_t deadline_ns;
 	uint64_t response_left;
-	bool is_running; /* a batch; walks within it share its deadline */
+	bool is_running;	      /* a batch; walks within it share its deadline */
 	void (*tick)(void *userdata); /* may be NULL */
 	void *tick_userdata;
 	void (*glob)(
@@ -66,6 +69,9 @@ int rf_fs_refuse_changed(struct rf_fs_result *result, enum rf_fs_operation opera
 int rf_fs_refuse_limit(struct rf_fs_result *result, enum rf_fs_operation operation,
 	const char *path, int error, const char *what, uint64_t limit);
 
+/* What the kernel adds to the path of a descriptor whose name is gone. */
+#define RF_FS_DELETED " (deleted)"
+
 /* ---- resolving (resolve.c) ----------------------------------------------------------------- */
 
 #define RF_FS_RESOLVE \
@@ -96,6 +102,11 @@ int rf_fs_judge(struct rf_fs_result *result, enum rf_fs_operation operation, con
 int rf_fs_judge_name(const struct rf_fs *fs, struct rf_fs_result *result,
 	enum rf_fs_operation operation, const struct rf_fs_where *where, const char *path,
 	const struct statx *found);
+/* FS3 of an open file or directory, and that a file's only link is the name below parent_fd that
+ * it was opened by. 0 or RF_REFUSED. */
+int rf_fs_judge_open(const struct rf_fs *fs, struct rf_fs_result *result,
+	enum rf_fs_operation operation, const char *path, int parent_fd, const char *name, int fd,
+	struct stat *ret_opened);
 /* Opens an existing file for its content, judged before and after; -1 with result filled.
  * ret_stat is of the open file. */
 int rf_fs_open_file(const struct rf_fs *fs, enum rf_fs_operation operation,

@@ -182,9 +182,8 @@ void rf_fs_do_snapshot(
 		.hash = hash,
 	};
 
-	if (!hash)
-		rf_fs_refuse_call(result, request->operation, request->path, ENOMEM);
-	else if (list(&listing) == 0 && hash_tree(hash, result) < 0)
+	/* A failure of the listing itself stands. */
+	if (!hash || (list(&listing) == 0 && hash_tree(hash, result) < 0))
 		rf_fs_refuse_call(result, request->operation, request->path, ENOMEM);
 	if (result->error)
 		drop_entries(result);

@@ -220,12 +220,12 @@ static int open_judged(struct rf_fs *fs, const struct rf_fs_request *request,
 {
 	int fd rf_autoclose = rf_fs_openat(fs, parent_fd, where->name, O_PATH, 0);
 
-	if (fd < 0 || fstat(fd, ret_found) < 0) {
-		failed(request, result, fd < 0 ? -fd : errno);
+	if (fd < 0) {
+		failed(request, result, -fd);
 		return -1;
 	}
-	if (rf_fs_judge(result, request->operation, request->path, ret_found->st_mode,
-		    ret_found->st_nlink))
+	if (rf_fs_judge_open(fs, result, request->operation, request->path, parent_fd, where->name,
+		    fd, ret_found))
 		return -1;
 	if (where->wants_directory && !S_ISDIR(ret_found->st_mode)) {
 		failed(request, result, ENOTDIR);

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -123,9 +125,22 @@ static int alias_path(const char *root, const char *canonical, char **ret_path)
 		return -ENOMEM;
 	if (strcmp(path, "/") == 0)
 		path[0] = '\0';
-	if (strcmp(path, canonical) != 0)
+	if (canonical && strcmp(path, canonical) != 0)
 		*ret_path = RF_TAKE(path);
 	return 0;
+}
+
+/* Names of open files are read there (resolve.c). Its own process's, also after a fork. */
+static void find_proc(struct rf_fs *fs)
+{
+	struct statfs found;
+
+	rf_close(fs->proc_fd);
+	fs->proc_pid = getpid();
+	fs->proc_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fs->proc_fd >= 0 &&
+		(fstatfs(fs->proc_fd, &found) < 0 || found.f_type != PROC_SUPER_MAGIC))
+		fs->proc_fd = rf_close(fs->proc_fd);
 }
 
 static bool probe_openat2(int fd)
@@ -148,6 +163,7 @@ int rf_fs_open(struct rf_fs **ret, const char *root, const struct rf_fs_options 
 	if (!fs)
 		return -ENOMEM;
 	fs->fd = -1;
+	fs->proc_fd = -1;
 	r = settle_options(options, &fs->options);
 	if (r < 0)
 		return r;
@@ -180,6 +196,7 @@ struct rf_fs *rf_fs_free(struct rf_fs *fs)
 		return NULL;
 	rf_fs_engine_drop(fs->engine);
 	rf_close(fs->fd);
+	rf_close(fs->proc_fd);
 	free(fs->canonical);
 	free(fs->alias);
 	free(fs);
@@ -219,6 +236,8 @@ void rf_fs_start(struct rf_fs *fs)
 {
 	fs->deadline_ns = rf_monotonic_ns() + fs->options.deadline_ms * NS_PER_MS;
 	fs->response_left = fs->options.response_bytes;
+	if (fs->proc_pid != getpid())
+		find_proc(fs);
 	rf_fs_engine_enter(fs->engine);
 }
 

@@ -411,7 +411,7 @@ void rf_fs_do_remove(
 {
 	struct rf_fs_where where rf_autowhere = {0};
 	int parent_fd rf_autoclose = -1, r;
-	struct statx found;
+	struct statx found = {0};
 
 	if (rf_fs_where(fs, RF_FS_REMOVE, request->path, &where, result))
 		return;

@@ -3,15 +3,24 @@
 /*
  * Resolution below the root (FS1), and the look at what was found (FS3, FS4).
  *
- * A file's content is reached in three steps:
+ * A file's content is reached in four steps:
  *
  *	statx(parent, name)	what is it? Opening a fifo or a device has effects, so ask first
  *	openat2(parent, name)	no link, no mount, no waiting
  *	fstat(fd)		the same question again, of what is really open
  *
+ *	readlink(/proc/self/fd)	is the name that was opened still there?
+ *
  * Somebody who swaps the name between the first two can get a fifo opened without blocking, and
- * closed again: what the open file is decides whether a byte moves. Who holds a second link of an
- * open file gets nothing either, since links are counted on the descriptor.
+ * closed again: what the open file is decides whether a byte moves.
+ *
+ * Counting links on the descriptor is not enough: an outside file is linked into the root, opened
+ * here, and unlinked from the root again before it is counted, which then says one. So the name
+ * has to outlive the count. The kernel keeps that with the descriptor: a name that was unlinked or
+ * renamed over reads " (deleted)", for good, since the descriptor holds its dentry. If it was there
+ * after the count it was there during the count, so that one link was this one. (A test of names
+ * alone cannot tell: the attacker links the file again. Other machines of a network filesystem are
+ * not covered.)
  *
  * Without openat2 (before 5.6, or refused by a filter that answers ENOSYS) each component is
  * opened O_PATH|O_NOFOLLOW and compared with the root's mount.
@@ -263,6 +272,69 @@ int rf_fs_judge(struct rf_fs_result *result, enum rf_fs_operation operation, con
 	return rf_fs_refuse_escape(result, operation, path, "neither a file nor a directory");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t text_size = strlen(text), end_size = strlen(end);
+
+	return text_size >= end_size && strcmp(text + text_size - end_size, end) == 0;
+}
+
+/* 1: the name that fd was opened by is there; 0: it is gone; or -errno. */
+static int has_kept_name(const struct rf_fs *fs, int fd, const char *name)
+{
+	char number[16], text[RF_PATH_MAX_BYTES + 1];
+	ssize_t size;
+
+	if (fs->proc_fd < 0)
+		return -ENOENT;
+	(void)snprintf(number, sizeof(number), "%d", fd);
+	size = readlinkat(fs->proc_fd, number, text, sizeof(text) - 1);
+	if (size < 0)
+		return -errno;
+	text[size] = '\0';
+	if (!ends_with(text, RF_FS_DELETED))
+		return 1;
+	/* A file may be called so: then this says nothing. */
+	return ends_with(name, RF_FS_DELETED) ? -EINVAL : 0;
+}
+
+/* Without /proc, below a path that is too long for it, or called " (deleted)": the name leads to
+ * the same file, and nothing was linked or unlinked meanwhile as far as the clock of change times
+ * can tell. */
+static bool has_same_name(int parent_fd, const char *name, int fd, const struct stat *opened)
+{
+	struct statx named;
+	struct stat again;
+
+	if (rf_fs_statx(parent_fd, name, &named) < 0 || fstat(fd, &again) < 0)
+		return false;
+	return named.stx_ino == opened->st_ino && named.stx_nlink == opened->st_nlink &&
+	       again.st_nlink == opened->st_nlink &&
+	       again.st_ctim.tv_sec == opened->st_ctim.tv_sec &&
+	       again.st_ctim.tv_nsec == opened->st_ctim.tv_nsec;
+}
+
+int rf_fs_judge_open(const struct rf_fs *fs, struct rf_fs_result *result,
+	enum rf_fs_operation operation, const char *path, int parent_fd, const char *name, int fd,
+	struct stat *ret_opened)
+{
+	int r;
+
+	if (fstat(fd, ret_opened) < 0)
+		return rf_fs_refuse_call(result, operation, path, errno);
+	if (rf_fs_judge(result, operation, path, ret_opened->st_mode, ret_opened->st_nlink))
+		return RF_REFUSED;
+	if (!S_ISREG(ret_opened->st_mode))
+		return 0;
+	r = has_kept_name(fs, fd, name);
+	if (r < 0)
+		r = has_same_name(parent_fd, name, fd, ret_opened);
+	if (r == 0)
+		return rf_fs_refuse_changed(
+			result, operation, path, "it was removed or replaced meanwhile");
+	return 0;
+}
+
 int rf_fs_judge_name(const struct rf_fs *fs, struct rf_fs_result *result,
 	enum rf_fs_operation operation, const struct rf_fs_where *where, const char *path,
 	const struct statx *found)
@@ -299,11 +371,7 @@ int rf_fs_open_file(const struct rf_fs *fs, enum rf_fs_operation operation,
 		rf_fs_refuse_call(result, operation, path, -fd);
 		return -1;
 	}
-	if (fstat(fd, &opened) < 0) {
-		rf_fs_refuse_call(result, operation, path, errno);
-		return -1;
-	}
-	if (rf_fs_judge(result, operation, path, opened.st_mode, opened.st_nlink))
+	if (rf_fs_judge_open(fs, result, operation, path, parent_fd, where->name, fd, &opened))
 		return -1;
 	if (!S_ISREG(opened.st_mode)) {
 		rf_fs_refuse_changed(result, operation, path, "it became a directory");

@@ -204,14 +204,15 @@ static void say_missing(const struct rf_signs *signs, struct rf_check *check, co
 {
 	rf_check_say(check, "cgroup2 at %.60s has %.80s; missing: %.60s", signs->cgroup2,
 		words[0] ? words : "no controller", missing);
-	if (signs->uid == 0)
+	if (signs->has_v1_limits)
 		rf_check_advise(check,
 			"boot with systemd.unified_cgroup_hierarchy=1, so that version 1 does not "
-			"hold the controllers");
+			"hold the controllers%s",
+			signs->uid == 0 ? "" : ", and run it as root");
+	else if (signs->uid == 0)
+		rf_check_advise(check, "delegate the controllers to the cgroup it starts in");
 	else
-		rf_check_advise(check,
-			"start it below systemd-run --user --scope -p Delegate=yes, or use the "
-			"service");
+		rf_check_advise(check, "run it as root");
 }
 
 void rf_check_cgroup_controllers(const struct rf_signs *signs, struct rf_check *check)
@@ -262,7 +263,7 @@ static void judge_limits(const struct rf_signs *signs, struct rf_check *check,
 		check->state = RF_STATE_PARTIAL;
 		rf_check_say(check, "memory and pids are delegated to %.100s and not switched on",
 			signs->own_cgroup);
-		rf_check_advise(check, "leave no process in that cgroup itself, only below it");
+		rf_check_advise(check, "run it as root: only then they are switched on");
 	}
 }
 

@@ -172,12 +172,15 @@ void rf_check_io_uring(const struct rf_signs *signs, struct rf_check *check)
 void rf_check_launcher(const struct rf_signs *signs, struct rf_check *check)
 {
 	char *path rf_autofree = NULL;
+	char *searched rf_autofree = NULL;
 	int r = rf_place_program("ringfence-launch", &path);
 
 	(void)signs;
 	if (!rf_check_got(check, "access(ringfence-launch)", r)) {
 		rf_check_say(check, "ringfence-launch: %s", rf_errno_name(check->error));
-		rf_check_advise(check, "install it beside the ringfence program");
+		searched = rf_place_searched();
+		rf_check_advise(
+			check, "install it into %.200s", searched ? searched : "libexec/ringfence");
 		return;
 	}
 	check->state = RF_STATE_ENFORCED;

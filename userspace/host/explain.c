@@ -219,7 +219,7 @@ void rf_explain_proc(
 			check->call);
 	rf_check_advise(check,
 		"run the outer container without masked paths (--security-opt "
-		"systempaths=unconfined), or run with CAP_SYS_ADMIN, or through the service");
+		"systempaths=unconfined), or run it as root with CAP_SYS_ADMIN");
 }
 
 static void explain_landlock_hidden(
@@ -314,8 +314,8 @@ void rf_explain_cgroup(const struct rf_signs *signs, struct rf_check *check)
 		rf_check_say(check, "%s: %s: the cgroup %.100s is not delegated to this user",
 			check->call, rf_errno_name(check->error), signs->own_cgroup);
 		rf_check_advise(check,
-			"start it below systemd-run --user --scope -p Delegate=yes, or use the "
-			"service");
+			"start it below systemd-run --user --scope -p Delegate=yes, or run it as "
+			"root");
 		return;
 	case EOPNOTSUPP:
 		rf_check_say(check,
@@ -417,8 +417,8 @@ void rf_explain_bpf(const struct rf_signs *signs, enum rf_bpf_kind kind, enum rf
 	bool is_call_closed, struct rf_check *check)
 {
 	if (!may_use_bpf(signs, kind)) {
-		rf_check_say(check, "%s programs need root or the service", bpf_kind_name(kind));
-		rf_check_advise(check, "run it as root, or start the service ringfenced");
+		rf_check_say(check, "%s programs need root", bpf_kind_name(kind));
+		rf_check_advise(check, "run it as root");
 		return;
 	}
 	/* Said before anything that was seen to fail: without it nothing else can help. */

@@ -127,6 +127,7 @@ static void find_launcher(struct rf_facts *facts)
 {
 	struct rf_fact *fact = &facts->mechanisms[RF_MECHANISM_LAUNCHER];
 	char *path rf_autofree = NULL;
+	char *searched rf_autofree = NULL;
 	int r = rf_place_program("ringfence-launch", &path);
 
 	if (r == 0 && strlen(path) < sizeof(facts->launcher_path)) {
@@ -136,8 +137,9 @@ static void find_launcher(struct rf_facts *facts)
 	fact->state = RF_STATE_OFF;
 	(void)snprintf(fact->why, sizeof(fact->why), "ringfence-launch: %s",
 		r == 0 ? "its path is too long" : strerror(-r));
-	(void)snprintf(fact->remedy, sizeof(fact->remedy),
-		"install ringfence-launch beside the ringfence program");
+	searched = rf_place_searched();
+	(void)snprintf(fact->remedy, sizeof(fact->remedy), "install it into %.200s",
+		searched ? searched : "libexec/ringfence");
 }
 
 /* The call that the launcher will make, asked a harmless question: a filter may refuse it whole. */

@@ -138,6 +138,27 @@ bool rf_signs_parse_cgroup2(
 	return false;
 }
 
+bool rf_signs_parse_v1(const char *cgroups, const char *controller)
+{
+	size_t length = strlen(controller);
+
+	for (const char *line = cgroups; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		/* NAME TAB HIERARCHY; 0 is that of version 2. */
+		if (strncmp(line, controller, length) == 0 && line[length] == '\t')
+			return line[length + 1] >= '1' && line[length + 1] <= '9';
+	}
+	return false;
+}
+
+bool rf_signs_has_v1_limits(void)
+{
+	char *text rf_autofree = NULL;
+
+	return rf_read_file_at(AT_FDCWD, "/proc/cgroups", 65536, &text) == 0 &&
+	       (rf_signs_parse_v1(text, "memory") || rf_signs_parse_v1(text, "pids"));
+}
+
 static void read_mounts(struct rf_signs *signs)
 {
 	char *text rf_autofree = NULL;
@@ -145,6 +166,7 @@ static void read_mounts(struct rf_signs *signs)
 	if (rf_read_file_at(AT_FDCWD, "/proc/self/mountinfo", FILE_MAX_BYTES, &text) < 0)
 		return;
 	(void)rf_signs_parse_proc_mask(text, signs->proc_mask, sizeof(signs->proc_mask));
+	signs->has_v1_limits = rf_signs_has_v1_limits();
 	(void)rf_signs_parse_cgroup2(
 		text, signs->cgroup2, signs->cgroup2_root, sizeof(signs->cgroup2));
 }

@@ -38,6 +38,8 @@ struct rf_signs {
 	char cgroup2[4096];
 	char cgroup2_root[4096];
 	char own_cgroup[4096];
+	/* "memory" or "pids" is bound to version 1. */
+	bool has_v1_limits;
 	/* A check that was killed, for rf_check_clean alone. */
 	pid_t killed;
 	/* Our own executable. */
@@ -52,6 +54,10 @@ bool rf_signs_has_lsm(const struct rf_signs *signs, const char *lsm);
 
 /* The first mount in the text of /proc/PID/mountinfo that covers a part of /proc; false: none. */
 bool rf_signs_parse_proc_mask(const char *mountinfo, char *ret_path, size_t size_bytes);
+/* Does a hierarchy of version 1 hold this controller, by the text of /proc/cgroups? */
+bool rf_signs_parse_v1(const char *cgroups, const char *controller);
+/* The same on this host, for "memory" or "pids". */
+bool rf_signs_has_v1_limits(void);
 /* The first mount of type cgroup2. */
 bool rf_signs_parse_cgroup2(
 	const char *mountinfo, char *ret_mount, char *ret_root, size_t size_bytes);

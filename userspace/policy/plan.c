@@ -242,6 +242,8 @@ static int plan_confined(struct rf_planner *planner)
 		rf_planner_runtime,
 		rf_planner_grants,
 		rf_planner_program,
+		rf_planner_own,
+		rf_planner_mounts,
 		rf_planner_view,
 		rf_planner_promises,
 	};

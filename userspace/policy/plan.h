@@ -100,8 +100,9 @@ struct rf_plan {
 	/* Directories that the launcher makes inside (0700), parents first, as the command's user:
 	 * HOME and what lies below it. */
 	struct rf_strv directories;
-	/* Missing directories of the workspace that a write names, relative to it; parents may be
-	 * missing too. The controller makes them before bubblewrap: rf_plan_make_directories. */
+	/* Missing directories of the workspace that a write names, and Ringfence's own where the
+	 * command could make them; relative to it, parents may be missing too. The controller makes
+	 * them before bubblewrap: rf_plan_make_directories. */
 	struct rf_strv create;
 	enum rf_posture posture;
 	bool is_unix_open;
@@ -148,6 +149,8 @@ struct rf_request {
 	const char *const *environment;
 	const int *pass_fds;
 	size_t n_pass_fds;
+	/* Text of /proc/self/mountinfo; NULL: the planner reads it. */
+	const char *mountinfo;
 };
 
 /*

@@ -30,6 +30,15 @@ static void set_user_name(struct rf_planner *planner, const char *name)
 	snprintf(planner->user_name, sizeof(planner->user_name), "%s", is_plain ? name : "user");
 }
 
+/* Of the user database, as the caller's. "/" is nobody's home. */
+static void set_command_home(struct rf_planner *planner, const char *home)
+{
+	bool is_usable = planner->plan->changes_user && home && home[0] == '/' &&
+			 home[strspn(home, "/")] && strlen(home) < sizeof(planner->command_home);
+
+	snprintf(planner->command_home, sizeof(planner->command_home), "%s", is_usable ? home : "");
+}
+
 int rf_planner_identity(struct rf_planner *planner)
 {
 	const struct rf_facts *facts = planner->facts;
@@ -60,6 +69,7 @@ int rf_planner_identity(struct rf_planner *planner)
 	if (plan->changes_user && (facts->uid != 0 || !facts->has_sys_admin))
 		return refuse_user(planner, "only root can run a command as somebody else");
 	set_user_name(planner, entry ? entry->pw_name : NULL);
+	set_command_home(planner, entry ? entry->pw_dir : NULL);
 	return 0;
 }
 

@@ -31,14 +31,13 @@ static int add_package(struct rf_planner *planner, const char *executable)
 
 	for (unsigned int i = 0; directory && i < PACKAGE_LEVELS; i++) {
 		char *file rf_autofree = rf_path_join(directory, "package.json");
-		const char *home = planner->facts->home;
 		char *parent;
 		struct stat st;
 
 		if (!file)
 			return -ENOMEM;
-		if (strcmp(directory, "/") == 0 ||
-			(home[0] && rf_path_is_within(home, directory)) ||
+		if (rf_planner_is_home_or_above(planner, directory) ||
+			rf_rule_tree_is_denied(&planner->tree, directory) ||
 			rf_path_is_within(planner->plan->workspace, directory))
 			return 0;
 		if (lstat(file, &st) == 0 && S_ISREG(st.st_mode)) {
@@ -86,9 +85,16 @@ static int consider(struct rf_planner *planner, const char *path)
 		return rf_planner_add_links(planner, &found, RF_NODE_LINK);
 	}
 	if (rf_path_is_within(found.path, planner->plan->workspace) ||
-		rf_rule_tree_reach(&planner->tree, found.path) == RF_REACH_DENIED ||
+		rf_rule_tree_is_denied(&planner->tree, found.path) ||
 		rf_path_is_within(found.path, "/proc") || rf_path_is_within(found.path, "/dev"))
 		return RF_REFUSED;
+	if (rf_planner_is_planted(planner, &found)) {
+		r = rf_planner_warn(planner,
+			"%.500s leads out of the workspace to %.500s, which is not opened; name it "
+			"with --external-read if it is meant",
+			path, found.path);
+		return r < 0 ? r : RF_REFUSED;
+	}
 	r = rf_planner_shim(planner, found.path);
 	if (r != -ENOLINK)
 		return r;

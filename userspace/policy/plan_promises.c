@@ -368,14 +368,14 @@ static enum rf_mechanism lacking(enum rf_promise which)
 
 static void hint_limits(struct rf_planner *planner)
 {
+	const char *remedy = planner->facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS].remedy;
+
 	if (planner->facts->uid != 0)
-		rf_diag_hint(planner->diag,
-			"start it in a delegated cgroup (systemd-run --user --scope -p Delegate=yes "
-			"ringfence run …), use the service (ringfenced), or --waive limits");
+		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
+			remedy[0] ? remedy : "systemd-run --user --scope -p Delegate=yes …, or run it as root");
 	else
-		rf_diag_hint(planner->diag,
-			"delegate the controllers in cgroup2 (cgroup.subtree_control), or --waive "
-			"limits");
+		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
+			remedy[0] ? remedy : "delegate the controllers in cgroup2");
 }
 
 static int refuse_promise(struct rf_planner *planner, enum rf_promise which)

@@ -23,7 +23,8 @@ static const char *const runtime_reads[] = {"/usr", "/bin", "/sbin", "/lib", "/l
 	"/etc/alternatives"};
 
 static const char *const credentials[] = {".aws", ".ssh", ".gnupg", ".azure", ".kube", ".docker",
-	".config/gcloud", ".config/gh", ".npmrc", ".netrc", ".git-credentials", ".pypirc"};
+	".config/gcloud", ".config/gh", ".npmrc", ".netrc", ".git-credentials", ".pypirc",
+	".cargo/credentials", ".cargo/credentials.toml"};
 
 /* A fixed path and where it leads. */
 static int add_runtime_read(struct rf_planner *planner, const char *path)
@@ -48,10 +49,20 @@ static int add_runtime_read(struct rf_planner *planner, const char *path)
 
 /* ---- Interpreters ---------------------------------------------------------------------------- */
 
-static bool is_home_or_above(const struct rf_planner *planner, const char *path)
+bool rf_planner_is_home_or_above(const struct rf_planner *planner, const char *path)
 {
 	return strcmp(path, "/") == 0 ||
-	       (planner->facts->home[0] && rf_path_is_within(planner->facts->home, path));
+	       (planner->facts->home[0] && rf_path_is_within(planner->facts->home, path)) ||
+	       (planner->command_home[0] && rf_path_is_within(planner->command_home, path));
+}
+
+bool rf_planner_is_planted(const struct rf_planner *planner, const struct rf_found *found)
+{
+	for (size_t i = 0; i < found->links.count; i += 2) {
+		if (rf_path_is_within(found->links.items[i], planner->plan->workspace))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -68,12 +79,13 @@ static int add_library(struct rf_planner *planner, const char *executable)
 
 	if (!library)
 		return -ENOMEM;
-	if (strcmp(rf_path_name(directory), "bin") != 0 || is_home_or_above(planner, prefix) ||
+	if (strcmp(rf_path_name(directory), "bin") != 0 ||
+		rf_planner_is_home_or_above(planner, prefix) ||
 		rf_path_is_within(planner->plan->workspace, prefix))
 		return 0;
 	r = rf_resolve(&planner->root, library, &found);
 	if (r < 0 || found.kind != RF_FOUND_EXISTING || !S_ISDIR(found.mode) ||
-		is_home_or_above(planner, found.path) ||
+		rf_planner_is_home_or_above(planner, found.path) ||
 		rf_path_is_within(planner->plan->workspace, found.path))
 		return r;
 	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
@@ -141,7 +153,8 @@ int rf_planner_shim(struct rf_planner *planner, const char *path)
 	if (r < 0)
 		return r;
 	if (found.kind != RF_FOUND_EXISTING || !S_ISREG(found.mode) ||
-		rf_path_is_within(found.path, planner->plan->workspace))
+		rf_path_is_within(found.path, planner->plan->workspace) ||
+		rf_planner_is_planted(planner, &found))
 		return RF_REFUSED;
 	like.data = found.path;
 	r = rf_rule_tree_add(&planner->tree, path, RF_NODE_LINK, &like);
@@ -157,7 +170,8 @@ static int add_interpreter(struct rf_planner *planner, const char *path)
 	if (r < 0)
 		return r;
 	if (found.kind != RF_FOUND_EXISTING || !S_ISREG(found.mode) || !(found.mode & 0111) ||
-		rf_path_is_within(found.path, planner->plan->workspace))
+		rf_path_is_within(found.path, planner->plan->workspace) ||
+		rf_planner_is_planted(planner, &found))
 		return RF_REFUSED;
 	/* /usr is opened whole. */
 	if (found.links.count == 0 && rf_path_is_within(found.path, "/usr"))
@@ -217,12 +231,16 @@ static int add_credential(struct rf_planner *planner, struct rf_origin *home, co
 	struct rf_found found rf_autofound = {0};
 	int r = rf_resolve(home, name, &found);
 
-	/* One that the planner may not look at is closed to the command too, it has no more rights;
-	 * one that is missing holds no secret. */
-	if (r < 0 || found.kind != RF_FOUND_EXISTING)
+	/* One that the planner may not look at is closed to the command too, it has no more rights. */
+	if (r < 0 || found.kind == RF_FOUND_CLOSED)
 		return r;
 	/* A link can aim the mask at what the command needs, but that is the owner's doing. */
-	return rf_planner_add(planner, &found, RF_NODE_CREDENTIAL);
+	r = rf_planner_add_links(planner, &found, RF_NODE_NAME);
+	if (r < 0)
+		return r;
+	/* One that is missing holds no secret, but could be planted where a write reaches it. */
+	return rf_planner_add(planner, &found,
+		RF_NODE_CREDENTIAL | (found.kind == RF_FOUND_MISSING ? RF_NODE_MISSING : 0));
 }
 
 /* .cargo/credentials and whatever else begins so. */
@@ -252,14 +270,14 @@ static int add_cargo(struct rf_planner *planner, struct rf_origin *home)
 	return r;
 }
 
-static int add_home(struct rf_planner *planner)
+static int add_home(struct rf_planner *planner, const char *path)
 {
 	struct rf_found found rf_autofound = {0};
 	struct rf_origin home rf_autoorigin = rf_origin(-1, NULL);
 	int fd rf_autoclose = -1;
-	int r = rf_resolve(&planner->root, planner->facts->home, &found);
+	int r = path[0] ? rf_resolve(&planner->root, path, &found) : 0;
 
-	if (r < 0 || found.kind != RF_FOUND_EXISTING || !S_ISDIR(found.mode) ||
+	if (!path[0] || r < 0 || found.kind != RF_FOUND_EXISTING || !S_ISDIR(found.mode) ||
 		strcmp(found.path, "/") == 0)
 		return r;
 	fd = rf_open_no_links(AT_FDCWD, found.path, O_DIRECTORY);
@@ -383,7 +401,9 @@ int rf_planner_runtime(struct rf_planner *planner)
 		r = add_corepack_cache(planner);
 	if (r == 0)
 		r = add_made_places(planner);
-	if (r == 0 && planner->facts->home[0])
-		r = add_home(planner);
+	if (r == 0)
+		r = add_home(planner, planner->facts->home);
+	if (r == 0)
+		r = add_home(planner, planner->command_home);
 	return r < 0 ? r : add_credential(planner, &planner->root, "/etc/ssl/private");
 }

@@ -22,6 +22,8 @@ struct rf_planner {
 	/* Private directories inside: "/tmp", "/tmp/.home". Borrowed constants. */
 	const char *temporary;
 	const char *home;
+	/* Home of the user that the command runs as, where that is another; else empty. */
+	char command_home[4096];
 	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
 	char user_name[256];
 };
@@ -35,6 +37,9 @@ int rf_planner_environment(struct rf_planner *planner);
 int rf_planner_grants(struct rf_planner *planner);
 int rf_planner_runtime(struct rf_planner *planner);
 int rf_planner_program(struct rf_planner *planner);
+/* Once every grant is known: Ringfence's own places are closed, mounts below grants are judged. */
+int rf_planner_own(struct rf_planner *planner);
+int rf_planner_mounts(struct rf_planner *planner);
 /* See plan_runtime.c. */
 int rf_planner_shim(struct rf_planner *planner, const char *path);
 /* The tree becomes the view; its sources are opened. */
@@ -43,6 +48,11 @@ int rf_planner_promises(struct rf_planner *planner);
 
 /* "NAME=VALUE" of an environment, or NULL. Borrowed. */
 const char *rf_planner_variable(const struct rf_strv *environment, const char *name);
+
+/* Is the path the home of the caller or of the command's user, or a directory above one? */
+bool rf_planner_is_home_or_above(const struct rf_planner *planner, const char *path);
+/* Did a link in the workspace, which an earlier run could have made, lead to what was found? */
+bool rf_planner_is_planted(const struct rf_planner *planner, const struct rf_found *found);
 
 /* One warning line about a name; beyond fifty they are not shown. 0 or -ENOMEM. */
 int rf_planner_warn(struct rf_planner *planner, const char *format, ...) rf_printf(2, 3);

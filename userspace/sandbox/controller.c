@@ -73,13 +73,9 @@ int rf_controller_new(sd_event *event, struct rf_controller **ret_controller, st
 	r = rf_facts_find(&controller->facts, diag);
 	if (r != 0)
 		return r;
-	r = rf_place_runtime(geteuid(), &controller->runtime);
-	if (r < 0) {
-		r = rf_diag_refuse(
-			diag, "runtime-directory", "no runtime directory: %s", strerror(-r));
-		rf_diag_hint(diag, "set XDG_RUNTIME_DIR to a directory of your own");
+	r = rf_place_runtime(geteuid(), &controller->runtime, diag);
+	if (r != 0)
 		return r;
-	}
 	*ret_controller = RF_TAKE(controller);
 	return 0;
 }
@@ -117,13 +113,10 @@ static int acquire_bpf(struct rf_controller *controller, struct rf_diag *diag)
 static int open_ledger(struct rf_controller *controller, struct rf_diag *diag)
 {
 	char *directory rf_autofree = NULL;
-	int r = rf_place_state(geteuid(), controller->facts.home, &directory);
+	int r = rf_place_state(geteuid(), controller->facts.home, &directory, diag);
 
-	if (r < 0) {
-		r = rf_diag_refuse(diag, "ledger-unavailable", "no directory for the ledger: %s",
-			strerror(-r));
+	if (r != 0)
 		return r;
-	}
 	return rf_ledger_open(directory, &controller->ledger, diag);
 }
 

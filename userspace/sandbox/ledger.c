@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/units.h"
+#include "enforce/cgroup.h"
 
 /* Readers and writers of other controllers hold the file for microseconds. */
 #define BUSY_TIMEOUT_MS 5000
@@ -33,6 +36,10 @@ static const char schema[] =
 	" uid INTEGER NOT NULL,"
 	" base_path TEXT NOT NULL, leaf TEXT NOT NULL, cgroup_id TEXT NOT NULL);";
 
+static const char select_all[] =
+	"SELECT id, boot_id, host_id, pid, start_ticks, pidfd_inode, uid, base_path, leaf,"
+	" cgroup_id, sequence FROM sandbox ORDER BY sequence";
+
 static void finalize_p(sqlite3_stmt **statement)
 {
 	sqlite3_finalize(*statement);
@@ -45,6 +52,43 @@ struct rf_ledger *rf_ledger_free(struct rf_ledger *ledger)
 	sqlite3_close(ledger->database);
 	free(ledger);
 	return NULL;
+}
+
+/* The low byte of a result is its kind. */
+static int fault(int result)
+{
+	switch (result & 0xff) {
+	case SQLITE_CONSTRAINT:
+		return -EEXIST;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	default:
+		return -EIO;
+	}
+}
+
+/* The file is not ours, or we cannot use it. */
+static int refuse_file(const struct rf_ledger *ledger, const char *path, struct rf_diag *diag)
+{
+	int r = fault(sqlite3_errcode(ledger->database));
+
+	rf_diag_refuse(diag, "ledger-unavailable", "the ledger %s cannot be used: %s", path,
+		sqlite3_errmsg(ledger->database));
+	rf_diag_path(diag, path);
+	if (r == -ENOSPC)
+		rf_diag_hint(diag, "make room there; no run starts without it");
+	else if (r == -EBUSY)
+		rf_diag_hint(diag, "another program holds it; try again, or end that program");
+	else
+		rf_diag_hint(diag, "mend it, or move it away; no run starts without it");
+	return RF_REFUSED;
 }
 
 int rf_ledger_open(const char *directory, struct rf_ledger **ret_ledger, struct rf_diag *diag)
@@ -72,13 +116,16 @@ int rf_ledger_open(const char *directory, struct rf_ledger **ret_ledger, struct 
 		sqlite3_file_control(ledger->database, "main", SQLITE_FCNTL_PERSIST_WAL, &persists);
 		r = sqlite3_exec(ledger->database, schema, NULL, NULL, NULL);
 	}
+	/* A table of that name may have other columns. */
+	if (r == SQLITE_OK) {
+		sqlite3_stmt *statement rf_cleanup(finalize_p) = NULL;
+
+		r = sqlite3_prepare_v2(ledger->database, select_all, -1, &statement, NULL);
+	}
 	if (r != SQLITE_OK) {
-		rf_diag_refuse(diag, "ledger-unavailable", "the ledger %s cannot be used: %s", path,
-			sqlite3_errmsg(ledger->database));
-		rf_diag_hint(
-			diag, "make room and mend or move the file away; no run starts without it");
+		r = refuse_file(ledger, path, diag);
 		rf_ledger_free(ledger);
-		return RF_REFUSED;
+		return r;
 	}
 	*ret_ledger = ledger;
 	return 0;
@@ -86,7 +133,9 @@ int rf_ledger_open(const char *directory, struct rf_ledger **ret_ledger, struct 
 
 static int prepare(struct rf_ledger *ledger, const char *sql, sqlite3_stmt **ret)
 {
-	return sqlite3_prepare_v2(ledger->database, sql, -1, ret, NULL) == SQLITE_OK ? 0 : -EIO;
+	int r = sqlite3_prepare_v2(ledger->database, sql, -1, ret, NULL);
+
+	return r == SQLITE_OK ? 0 : fault(r);
 }
 
 static int bind_text(sqlite3_stmt *statement, int at, const char *text)
@@ -107,9 +156,7 @@ static int finish(sqlite3_stmt *statement)
 {
 	int r = sqlite3_step(statement);
 
-	if (r == SQLITE_DONE)
-		return 0;
-	return r == SQLITE_CONSTRAINT ? -EEXIST : -EIO;
+	return r == SQLITE_DONE ? 0 : fault(r);
 }
 
 int rf_ledger_add(struct rf_ledger *ledger, const struct rf_ledger_record *record)
@@ -130,7 +177,7 @@ int rf_ledger_add(struct rf_ledger *ledger, const struct rf_ledger_record *recor
 	    sqlite3_bind_int64(statement, 7, record->uid) |
 	    bind_text(statement, 8, record->base_path) | bind_text(statement, 9, record->leaf) |
 	    bind_id(statement, 10, record->cgroup_id);
-	return r == SQLITE_OK ? finish(statement) : -EIO;
+	return r == SQLITE_OK ? finish(statement) : -ENOMEM;
 }
 
 int rf_ledger_set_cgroup(struct rf_ledger *ledger, const char *id, uint64_t cgroup_id)
@@ -170,7 +217,9 @@ static bool get_text(sqlite3_stmt *statement, int column, char *to, size_t size)
 {
 	const char *text = (const char *)sqlite3_column_text(statement, column);
 
-	if (!text || sqlite3_column_type(statement, column) != SQLITE_TEXT || strlen(text) >= size)
+	if (!text || sqlite3_column_type(statement, column) != SQLITE_TEXT ||
+		strlen(text) >= size ||
+		(size_t)sqlite3_column_bytes(statement, column) != strlen(text))
 		return false;
 	memcpy(to, text, strlen(text) + 1);
 	return true;
@@ -179,47 +228,61 @@ static bool get_text(sqlite3_stmt *statement, int column, char *to, size_t size)
 static bool get_id(sqlite3_stmt *statement, int column, uint64_t *ret_value)
 {
 	char text[24];
-	unsigned long long value;
-	int used = 0;
 
-	if (!get_text(statement, column, text, sizeof(text)))
-		return false;
-	if (sscanf(text, "%llu%n", &value, &used) != 1 || text[used] || text[0] == '-')
+	return get_text(statement, column, text, sizeof(text)) && rf_parse_u64(text, ret_value);
+}
+
+static bool get_integer(
+	sqlite3_stmt *statement, int column, int64_t low, int64_t high, int64_t *ret_value)
+{
+	int64_t value = sqlite3_column_int64(statement, column);
+
+	if (sqlite3_column_type(statement, column) != SQLITE_INTEGER || value < low || value > high)
 		return false;
 	*ret_value = value;
 	return true;
 }
 
-static bool is_leaf_name(const char *name)
+static bool is_id(const char *text)
 {
-	return strchr(name, '/') == NULL && strcmp(name, "..") != 0 && strcmp(name, ".") != 0;
+	return strlen(text) == RF_ID_TEXT_BYTES - 1 &&
+	       strspn(text, "0123456789abcdef") == RF_ID_TEXT_BYTES - 1;
+}
+
+/* None, or named after the sandbox: root's by its id, an ordinary user's with a prefix. */
+static bool is_leaf_of(const char *leaf, const char *id)
+{
+	const size_t prefix = strlen(RF_CGROUP_USER_PREFIX);
+
+	return !leaf[0] || strcmp(leaf, id) == 0 ||
+	       (strncmp(leaf, RF_CGROUP_USER_PREFIX, prefix) == 0 &&
+		       strcmp(leaf + prefix, id) == 0);
 }
 
 static bool get_record(sqlite3_stmt *statement, struct rf_ledger_record *record)
 {
-	bool is_valid = get_text(statement, 0, record->id, sizeof(record->id));
+	bool is_valid = get_text(statement, 0, record->id, sizeof(record->id)) && is_id(record->id);
+	int64_t pid = 0;
+	int64_t uid = 0;
 
 	is_valid &= get_text(statement, 1, record->owner.boot_id, sizeof(record->owner.boot_id));
 	is_valid &= get_text(statement, 2, record->owner.host_id, sizeof(record->owner.host_id));
-	is_valid &= sqlite3_column_type(statement, 3) == SQLITE_INTEGER &&
-		    sqlite3_column_int64(statement, 3) > 0;
-	record->owner.pid = (pid_t)sqlite3_column_int64(statement, 3);
+	is_valid &= get_integer(statement, 3, 1, INT_MAX, &pid);
+	record->owner.pid = (pid_t)pid;
 	is_valid &= get_id(statement, 4, &record->owner.start_ticks);
 	is_valid &= get_id(statement, 5, &record->owner.pidfd_inode);
-	record->uid = (uid_t)sqlite3_column_int64(statement, 6);
+	is_valid &= get_integer(statement, 6, 0, UINT_MAX, &uid);
+	record->uid = (uid_t)uid;
 	is_valid &= get_text(statement, 7, record->base_path, sizeof(record->base_path));
 	is_valid &= get_text(statement, 8, record->leaf, sizeof(record->leaf));
 	is_valid &= get_id(statement, 9, &record->cgroup_id);
-	return is_valid && is_leaf_name(record->leaf);
+	return is_valid && is_leaf_of(record->leaf, record->id);
 }
 
 int rf_ledger_each(struct rf_ledger *ledger, rf_ledger_fn callback, void *userdata)
 {
 	sqlite3_stmt *statement rf_cleanup(finalize_p) = NULL;
-	int r = prepare(ledger,
-		"SELECT id, boot_id, host_id, pid, start_ticks, pidfd_inode, uid, base_path, leaf,"
-		" cgroup_id, sequence FROM sandbox ORDER BY sequence",
-		&statement);
+	int r = prepare(ledger, select_all, &statement);
 
 	if (r < 0)
 		return r;
@@ -229,7 +292,7 @@ int rf_ledger_each(struct rf_ledger *ledger, rf_ledger_fn callback, void *userda
 
 		callback(&record, is_valid, userdata);
 	}
-	return r == SQLITE_DONE ? 0 : -EIO;
+	return r == SQLITE_DONE ? 0 : fault(r);
 }
 
 /* ---- owners --------------------------------------------------------------------------------- */

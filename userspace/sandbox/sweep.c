@@ -5,15 +5,20 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/strv.h"
 #include "enforce/cgroup.h"
 #include "sandbox/controller.h"
@@ -77,15 +82,47 @@ static int is_own_leaf(const char *leaf)
 	return 0;
 }
 
+/*
+ * What a controller writes has no link in it, and lies below a base that one can have: root's has a
+ * name of its own, an ordinary user's is a cgroup that was delegated, so that its leaves are named.
+ */
+static int open_base(const struct rf_ledger_record *record)
+{
+	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	int base rf_autoclose = -1;
+	struct statfs fs;
+
+	if (record->base_path[0] != '/')
+		return -EINVAL;
+	base = (int)syscall(SYS_openat2, AT_FDCWD, record->base_path, &how, sizeof(how));
+	if (base < 0)
+		return errno == ELOOP || errno == ENOTDIR ? -EINVAL : -errno;
+	if (fstatfs(base, &fs) < 0)
+		return -errno;
+	if (fs.f_type != CGROUP2_SUPER_MAGIC)
+		return -EINVAL;
+	if (strcmp(record->leaf, record->id) == 0) {
+		if (strcmp(rf_path_name(record->base_path), RF_CGROUP_BASE_NAME) != 0)
+			return -EINVAL;
+	} else if (geteuid() == 0 || record->uid != geteuid() ||
+		   faccessat(base, "cgroup.procs", W_OK, AT_EACCESS) < 0) {
+		return -EINVAL;
+	}
+	return RF_TAKE_FD(base);
+}
+
 static enum rf_sweep_outcome judge_cgroup(const struct rf_ledger_record *record)
 {
-	int base rf_autoclose = open(record->base_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int base rf_autoclose = open_base(record);
 	struct rf_cgroup *cgroup = NULL;
 	enum rf_sweep_outcome outcome;
 	int r;
 
+	if (base == -EINVAL)
+		return RF_SWEEP_INVALID_RECORD;
 	if (base < 0)
-		return errno == ENOENT ? RF_SWEEP_GONE : RF_SWEEP_IDENTITY_UNVERIFIED;
+		return base == -ENOENT ? RF_SWEEP_GONE : RF_SWEEP_IDENTITY_UNVERIFIED;
 	r = rf_cgroup_open(base, record->leaf, &cgroup);
 	if (r == -ENOENT)
 		return RF_SWEEP_GONE;
@@ -159,7 +196,9 @@ static void sweep_record(const struct rf_ledger_record *record, bool is_valid, v
 	(void)rf_buf_add(&sweep->retired, &record->sequence, sizeof(record->sequence));
 	if (is_valid)
 		remove_stage(sweep->controller, record->id);
-	if (is_valid && sweep->controller->bpf && record->cgroup_id)
+	/* A forged row may name a living sandbox, whose rules stay. */
+	if (is_valid && sweep->controller->bpf && record->cgroup_id &&
+		rf_cgroup_exists(sweep->controller->cgroups->base_fd, record->cgroup_id) == 0)
 		(void)rf_bpf_sandbox_remove(sweep->controller->bpf, record->cgroup_id);
 }
 

@@ -145,7 +145,9 @@ static int listen_in_directory(struct rf_service *service, const char *directory
 	for (int i = 0; r == -ENOENT && i < DIRECTORY_RETRIES; i++) {
 		char *runtime rf_autofree = NULL;
 
-		r = rf_place_runtime(geteuid(), &runtime);
+		r = rf_place_runtime(geteuid(), &runtime, NULL);
+		if (r == RF_REFUSED)
+			r = -EPERM;
 		if (r == 0 && mkdir(directory, 0700) < 0 && errno != EEXIST)
 			r = -errno;
 		if (r == 0)

@@ -250,3 +250,47 @@ Test(fs_refusals, malformed_requests_are_told_apart)
 	name[255] = '\0';
 	expect_done(ask(.operation = RF_FS_REPLACE, .path = name));
 }
+
+/* What an attacker does between opening and counting: an outside file, linked in, opened, unlinked.
+ */
+static void expect_gone(struct rf_fs *fs, const char *name, bool is_renamed_over)
+{
+	struct rf_fs_result result autoresult = {0};
+	int root_fd rf_autoclose = open(".", O_PATH | O_CLOEXEC), fd rf_autoclose = -1;
+	struct stat opened;
+
+	cr_assert_eq(link("../outside/file", name), 0);
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	if (is_renamed_over) {
+		put("other", "");
+		cr_assert_eq(rename("other", name), 0);
+	} else {
+		cr_assert_eq(unlink(name), 0);
+	}
+	cr_assert_eq(fstat(fd, &opened), 0);
+	cr_assert_eq(opened.st_nlink, 1);
+	cr_expect_eq(rf_fs_judge_open(fs, &result, RF_FS_WRITE, name, root_fd, name, fd, &opened),
+		RF_REFUSED);
+	cr_expect_eq(result.code, RF_FS_CODE_CHANGED);
+	(void)unlink(name);
+}
+
+Test(fs_refusals, one_link_that_is_another_name_is_refused)
+{
+	struct fixture fixture in_fixture = {0};
+	struct rf_fs *fs rf_autofs = NULL;
+
+	fixture_make(&fixture);
+	put("../outside/file", "kept");
+	put("x (deleted)", "fine");
+	fs = open_variant(fixture.root, VARIANT_RING, NULL);
+	expect_done(ask(.operation = RF_FS_READ, .path = "x (deleted)"));
+	for (int i = 0; i < 2; i++) {
+		expect_gone(fs, "f", false);
+		expect_gone(fs, "f", true);
+		expect_gone(fs, "f (deleted)", false);
+		/* Again as if there were no /proc. */
+		fs->proc_fd = rf_close(fs->proc_fd);
+	}
+	expect_done(ask(.operation = RF_FS_READ, .path = "x (deleted)"));
+}

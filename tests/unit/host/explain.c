@@ -224,13 +224,14 @@ Test(explain_F_13, causes_of_no_lsm_programs_are_told_apart)
 	ADVISES(check, "lsm=landlock,bpf");
 }
 
-Test(explain_F_13, without_capability_root_or_the_service_is_advised)
+Test(explain_F_13, without_capability_root_is_advised)
 {
 	struct rf_signs signs = user_of_quiet_host();
 	struct rf_check check = failed("bpf(BPF_PROG_LOAD, LSM)", EPERM);
 
 	rf_explain_bpf(&signs, RF_BPF_KIND_LSM, RF_BPF_STEP_LOAD, true, &check);
-	SAYS(check, "need root or the service");
+	SAYS(check, "need root");
+	ADVISES(check, "run it as root");
 	signs.capabilities = 1ULL << CAP_BPF | 1ULL << CAP_PERFMON;
 	check = failed("bpf(BPF_PROG_LOAD, LSM)", EPERM);
 	rf_explain_bpf(&signs, RF_BPF_KIND_LSM, RF_BPF_STEP_LOAD, false, &check);

@@ -16,7 +16,7 @@ LAUNCHER = os.environ.get("RINGFENCE_LAUNCH", os.path.join(ROOT, "out/ringfence-
 BWRAP = shutil.which("bwrap") or "/usr/bin/bwrap"
 CGROUP = os.environ.get("RINGFENCE_CGROUP2", "/sys/fs/cgroup/unified")
 
-MAGIC, VERSION, FIRST_FREE = 0x52464C31, 1, 64
+MAGIC, VERSION, FIRST_FREE = 0x52464C31, 2, 64
 HAS_BWRAP, DROP_GROUPS, CHANGES_USER, STAGED, STAGE_USERNS = 1, 2, 4, 8, 16
 LANDLOCK, SECCOMP, KEEP_BACKGROUND, CHANGE_USER, NAMESPACES, DROP_CAPABILITIES, SCOPE = (
     1, 2, 4, 8, 16, 32, 64)
@@ -39,7 +39,7 @@ def keeper_spec(flags, leaf="", stage="", steps=(), uid=0, gid=0, end=FIRST_FREE
         status = os.stat(source, follow_symlinks=False)
         data += struct.pack("=QQII", status.st_dev, status.st_ino, is_read_only,
                             os.path.isdir(source))
-        data += os.fsencode(source) + b"\0" + os.fsencode(destination) + b"\0"
+        data += os.fsencode(source) + b"\0" + b"top/" + os.fsencode(destination).lstrip(b"/") + b"\0"
     return data
 
 
