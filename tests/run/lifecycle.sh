@@ -652,6 +652,12 @@ record()
 	END
 }
 
+# row N: an identity of the shape that controllers write.
+row()
+{
+	printf '%016x' "$1"
+}
+
 # stranger NAME SECONDS: a cgroup with a sleeper that no sandbox of ours ever held. Prints nothing.
 strangers=()
 stranger()
@@ -671,60 +677,92 @@ end_strangers()
 		echo 1 >"$base/$name/cgroup.kill"
 		wait_for 3 rmdir "$base/$name"
 	done
+	[[ ! -d $base/../rf-life-foreign ]] || rmdir "$base/../rf-life-foreign"
 	strangers=()
+}
+
+# record_of N [FIELD=VALUE...]: one that names the cgroup of its row, by its right id.
+record_of()
+{
+	local id
+	id=$(row "$1")
+	shift
+	record "$id" base_path="$base" leaf="$id" cgroup_id="$(stat -c %i "$base/$id")" "$@"
+}
+
+# Rows of the right shape for cgroups that are none of ours, and rows of another shape: each names a
+# stranger by the stranger's own id.
+forge_records()
+{
+	local own foreign
+	own=$(stat -c %i "$base/$(row 1)")
+	record "$(row 30)" base_path="$base" leaf="../ringfence/$(row 1)" cgroup_id="$own"
+	record "$(row 31)" base_path="$base" leaf="$(row 1)" cgroup_id="$own"
+	record life base_path="$base" leaf=life cgroup_id="$own"
+	record "$(row 32)" pid=x
+	record_of 6 cgroup_id=-1
+	record_of 7 cgroup_id=" $(stat -c %i "$base/$(row 7)")"
+	foreign=../rf-life-foreign/$(row 8)
+	record "$(row 8)" base_path="$(dirname "$base")/rf-life-foreign" leaf="$(row 8)" \
+		cgroup_id="$(stat -c %i "$base/$foreign")"
+	mkdir -p "ringfence/$(row 9)"
+	record "$(row 9)" base_path="$PWD/ringfence" leaf="$(row 9)" cgroup_id=7
+	# A link leads to the right place.
+	mkdir link
+	ln -s "$base" link/ringfence
+	record_of 10 base_path="$PWD/link/ringfence"
+	# An ordinary user's leaf, in the ledger of root.
+	record "$(row 11)" base_path="$base" leaf="ringfence-$(row 11)" \
+		cgroup_id="$(stat -c %i "$base/ringfence-$(row 11)")"
 }
 
 records_are_judged()
 {
-	local own status=0
+	local n status=0
 	base=$(cgroup_base)
 	"$RF" sweep --json >counts.json
-	mkdir -p "$base"
+	mkdir -p "$base" "$base/../rf-life-foreign"
 	trap end_strangers EXIT
-	stranger life-stranger 7732
-	stranger life-dead 7733
-	stranger life-young 7734
-	own=$(stat -c %i "$base/life-stranger")
+	for n in 1 2 3 4 6 7 10; do
+		stranger "$(row $n)" 7732
+	done
+	stranger "../rf-life-foreign/$(row 8)" 7732
+	stranger "ringfence-$(row 11)" 7732
+	stranger "$(row 20)" 7733
+	stranger "$(row 21)" 7734
 	# Its owner lives: this very process.
-	record a pid=$$ start_ticks="$(awk '{ print $22 }' /proc/$$/stat)" \
-		base_path="$base" leaf=life-stranger cgroup_id="$own"
+	record_of 1 pid=$$ start_ticks="$(awk '{ print $22 }' /proc/$$/stat)"
 	# Of another boot, of another host: what they name here is somebody else's.
-	record b boot_id=00000000-0000-0000-0000-000000000000 \
-		base_path="$base" leaf=life-stranger cgroup_id="$own"
-	record c host_id=ffffffffffffffffffffffffffffffff \
-		base_path="$base" leaf=life-stranger cgroup_id="$own"
+	record_of 2 boot_id=00000000-0000-0000-0000-000000000000
+	record_of 3 host_id=ffffffffffffffffffffffffffffffff
 	# The same name, another cgroup.
-	record d base_path="$base" leaf=life-stranger cgroup_id=$((own + 1))
-	record e base_path="$base" leaf=life-nobody cgroup_id=77
-	# Shapes that no controller writes.
-	record f base_path="$base" leaf=../ringfence/life-stranger cgroup_id="$own"
-	record g base_path="$base" leaf=life-stranger cgroup_id=-1
-	record h pid=x
+	record_of 4 cgroup_id=77
+	record "$(row 5)" base_path="$base" leaf="$(row 5)" cgroup_id=77
+	forge_records
 	# No id was recorded, and somebody is inside.
-	record i base_path="$base" leaf=life-young
+	record_of 21 cgroup_id=0
 	# A pid that is in use again, by another process, does not keep it alive.
-	record j base_path="$base" leaf=life-dead cgroup_id="$(stat -c %i "$base/life-dead")"
+	record_of 20
 	"$RF" sweep --json >counts.json 2>err || status=$?
-	running 'sleep 7732' || fail 'a stranger was killed'
+	expect_eq "$(pgrep -fxc 'sleep 7732')" 9
 	running 'sleep 7734' || fail 'an unverified cgroup was killed'
 	expect_eq "$status" 0
 	gone 'sleep 7733' || fail 'what a dead controller left was not killed'
-	[[ ! -e $base/life-dead ]]
-	strangers=(life-stranger life-young)
+	[[ ! -e $base/$(row 20) ]]
 	expect_json counts.json 'with_entries(select(.value != 0))' '{"owner-alive":1,'`
 		`'"identity-unverified":1,"foreign-host":1,"pre-boot":1,"gone":1,"identity-mismatch":1,'`
-		`'"invalid-record":3,"killed":1}'
+		`'"invalid-record":10,"killed":1}'
 	expect_contains "$(<err)" 'ringfence: '
-	# The first three of these stay for the next sweep, the others were retired.
-	expect_eq "$(ledger 'SELECT id FROM sandbox ORDER BY id' | xargs)" 'a c i'
+	# These stay for the next sweep, the others were retired.
+	expect_eq "$(ledger 'SELECT id FROM sandbox ORDER BY id' | xargs)" "$(row 1) $(row 3) $(row 21)"
 	"$RF" sweep --json >counts.json 2>err
 	expect_json counts.json 'with_entries(select(.value != 0))' \
 		'{"owner-alive":1,"identity-unverified":1,"foreign-host":1}'
-	running 'sleep 7732' || fail 'a stranger was killed'
+	expect_eq "$(pgrep -fxc 'sleep 7732')" 9
 	end_strangers
 	# Every start sweeps too; nobody is there any more.
 	"$RF" run -- true
-	expect_eq "$(ledger 'SELECT id FROM sandbox ORDER BY id' | xargs)" 'a c'
+	expect_eq "$(ledger 'SELECT id FROM sandbox ORDER BY id' | xargs)" "$(row 1) $(row 3)"
 	ledger 'DELETE FROM sandbox'
 }
 
@@ -739,10 +777,10 @@ own_cgroup_is_left_alone()
 	local base
 	base=$(cgroup_base)
 	"$RF" sweep >/dev/null
-	mkdir -p "$base/life-own"
-	record k base_path="$base" leaf=life-own cgroup_id="$(stat -c %i "$base/life-own")"
-	(echo "$BASHPID" >"$base/life-own/cgroup.procs" && exec "$RF" sweep --json) >counts.json
-	wait_for 3 rmdir "$base/life-own"
+	mkdir -p "$base/$(row 1)"
+	record_of 1
+	(echo "$BASHPID" >"$base/$(row 1)/cgroup.procs" && exec "$RF" sweep --json) >counts.json
+	wait_for 3 rmdir "$base/$(row 1)"
 	expect_json counts.json 'with_entries(select(.value != 0))' '{"own-cgroup":1}'
 	expect_eq "$(ledger 'SELECT id FROM sandbox')" ''
 }
@@ -795,4 +833,28 @@ test_c10_many_run_at_once_and_none_sees_another()
 		expect_eq "$(<"out$i")" "secret $i"
 	done
 	expect_eq "$(cat r*.json | jq -rs 'map(.id) | unique | length')" "$n"
+}
+
+a_broken_ledger_is_named()
+{
+	rm -f /var/lib/ringfence/ledger.db*
+	python3 -c 'import sqlite3
+with sqlite3.connect("/var/lib/ringfence/ledger.db") as db: db.execute("CREATE TABLE sandbox (x)")'
+	expect_status 125 "$RF" run --result r.json -- touch ran 2>err
+	expect_json r.json '[.refusal.code, .refusal.path]' \
+		'["ledger-unavailable","/var/lib/ringfence/ledger.db"]'
+	expect_json r.json '.refusal | has("hint")' true
+	rm -f /var/lib/ringfence/ledger.db*
+	chmod 775 /var/lib/ringfence
+	expect_status 125 "$RF" run --result s.json -- touch ran 2>err
+	expect_json s.json '[.refusal.code, .refusal.path]' '["ledger-unavailable","/var/lib/ringfence"]'
+	expect_contains "$(<err)" '/var/lib/ringfence can be written by others'
+	chmod 700 /var/lib/ringfence
+	[[ ! -e ran ]]
+}
+
+needs test_c6_a_ledger_that_cannot_be_used_is_named root
+test_c6_a_ledger_that_cannot_be_used_is_named()
+{
+	in_own_state a_broken_ledger_is_named
 }

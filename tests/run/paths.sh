@@ -910,3 +910,122 @@ test_a17_a_device_can_be_named()
 	refused device-unusable --device /etc/passwd
 	refused device-unusable --device /dev/nope
 }
+
+# ---- Mounts below grants -------------------------------------------------------------------------
+
+needs test_b9_a_kernel_filesystem_below_a_grant_is_refused root
+test_b9_a_kernel_filesystem_below_a_grant_is_refused()
+{
+	with_own_mounts proc_in_workspace
+}
+
+proc_in_workspace()
+{
+	mkdir -p 'a b/proc' disk
+	mount -t proc proc 'a b/proc'
+	[[ -w 'a b/proc/sys/kernel/core_pattern' ]]
+	refused mount-in-workspace --mode workspace-write
+	expect_json "$result" .refusal.path "$PWD/a b/proc"
+	refused mount-in-workspace --mode read-only
+	refused mount-in-workspace --workspace 'a b/proc/sys'
+	expect_status 1 run --deny 'a b/proc' -- cat 'a b/proc/sys/kernel/core_pattern' 2>/dev/null
+	umount 'a b/proc'
+	mount -t tmpfs none disk
+	run -- touch disk/f 2>"$messages"
+	warned "$PWD/disk"
+	[[ -e disk/f ]]
+}
+
+test_b9_sys_is_read_by_name_alone()
+{
+	run --external-read /sys/devices/system/cpu -- test -e /sys/devices/system/cpu/possible
+	refused mount-in-read --external-read /
+	expect_contains "$(<"$messages")" '--deny /sys'
+}
+
+# ---- Programs, devices and files of the workspace ----------------------------------------------
+
+test_a11_a_link_in_the_workspace_opens_no_program_outside()
+{
+	mkdir ws
+	printf '#!/bin/sh\necho hi\n' >tool
+	chmod +x tool
+	ln -s ../tool ws/run.sh
+	cd ws
+	expect_eq "$(./run.sh)" hi
+	expect_status 127 run -- ./run.sh 2>"$messages"
+	warned 'leads out of the workspace'
+	expect_eq "$(run --external-read "${PWD%/ws}/tool" -- ./run.sh)" hi
+}
+
+test_a17_a_directory_of_devices_lies_below_dev()
+{
+	mkdir ../rf-devices."$$"
+	refused device-unusable --device "${PWD%/*}/rf-devices.$$"
+	rmdir ../rf-devices."$$"
+	refused device-unusable --device /dev
+	run --device /dev/pts -- test -d /dev/pts
+}
+
+test_a6_a_missing_write_in_what_is_writable_is_made_too()
+{
+	run --write new/d -- test -d new/d
+	[[ -d new/d ]]
+}
+
+test_a6_a_write_file_says_that_its_directory_is_opened()
+{
+	mkdir c
+	run --mode read-only --write-file c/f -- touch c/g 2>"$messages"
+	warned "$PWD/c can be written"
+	run --write-file c/f -- true 2>"$messages"
+	expect_eq "$(<"$messages")" ''
+}
+
+test_a7_a_denial_wins_over_what_every_program_reads()
+{
+	expect_status 1 run --deny /etc -- cat /etc/hosts 2>"$messages"
+	warned 'deny /etc does not close'
+	run --deny /dev/null -- true 2>"$messages"
+	warned 'deny /dev/null does not close'
+}
+
+# ---- The home as workspace -----------------------------------------------------------------------
+
+needs test_a16_a_home_as_workspace_cannot_plant_the_next_policy root
+test_a16_a_home_as_workspace_cannot_plant_the_next_policy()
+{
+	with_own_mounts planted_policy
+}
+
+planted_policy()
+{
+	throwaway_user
+	rm -rf home/.config home/.aws home/.npmrc
+	cd home
+	expect_status 2 ringfence run --result "$result" -- \
+		sh -c 'echo "mode: full-access" >.config/ringfence/policy.yaml' 2>"$messages"
+	warned 'fs-deny is held in part'
+	expect_contains "$(<"$messages")" "$home/.aws"
+	expect_status 1 ringfence run -- mv .config other 2>/dev/null
+	expect_eq "$(ls -A .config/ringfence)" ''
+}
+
+needs test_a10_the_home_of_the_commands_user_is_closed_too root
+test_a10_the_home_of_the_commands_user_is_closed_too()
+{
+	with_own_mounts home_of_another
+}
+
+home_of_another()
+{
+	throwaway_user
+	printf 'root:x:0:0:root:/nowhere:/bin/sh\nthrow:x:1000:1000::%s:/bin/sh\n' "$home" \
+		>"$RF_SCRATCH/passwd"
+	chmod 755 . "$RF_SCRATCH"
+	cd home/p
+	expect_eq "$(setpriv --reuid 1000 --regid 1000 --clear-groups cat "$home/.ssh/id")" s1
+	HOME=/nowhere expect_status 1 ringfence run --user throw --external-read "$home" -- \
+		cat "$home/.ssh/id" 2>/dev/null
+	HOME=/nowhere ringfence run --user throw --external-read "$home" -- cat "$home/.config/other/f"
+}

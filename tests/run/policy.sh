@@ -610,3 +610,9 @@ test_b14_strict_opens_no_unix_socket_of_the_host()
 	done
 	kill "$server"
 }
+
+test_a14_a_directive_that_yaml_does_not_know_has_its_place()
+{
+	printf '%%YAML 9.9\n---\nmode: read-only\n' >p.yaml
+	policy_refused p.yaml p.yaml:1:1: directives
+}

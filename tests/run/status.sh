@@ -321,3 +321,45 @@ test_c9_without_a_terminal_the_command_has_none()
 	expect_status 2 "$RF" run -- sh -c ': </dev/tty' 2>err
 	expect_eq "$("$RF" run -- sh -c 'test -t 0 || echo none')" none
 }
+
+# ---- what the launcher needs, and where helpers lie ------------------------------------------------
+
+# The command is of the same user as process 1.
+test_c7_the_command_cannot_starve_process_1()
+{
+	expect_status 7 "$RF" run --result r.json -- python3 -c 'import os, resource, sys
+for act in (lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)),
+            lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),
+            lambda: os.sched_setaffinity(1, {0}),
+            lambda: os.setpriority(os.PRIO_PROCESS, 1, 19)):
+    try:
+        act()
+    except PermissionError:
+        continue
+    sys.exit(1)
+resource.prlimit(1, resource.RLIMIT_NOFILE)
+resource.prlimit(0, resource.RLIMIT_NOFILE, (64, 64))
+sys.exit(7)'
+	expect_json r.json .reason exit
+}
+
+test_an_installed_tree_may_lie_anywhere()
+{
+	mkdir -p inst/bin inst/libexec/ringfence ws
+	cp "$RF" inst/bin/ringfence
+	cp "$(dirname "$RF")"/{ringfenced,ringfence-launch} inst/libexec/ringfence/
+	cd ws
+	expect_eq "$(../inst/bin/ringfence run -- echo hi)" hi
+	mv ../inst/libexec/ringfence ../elsewhere
+	expect_status 125 ../inst/bin/ringfence run -- echo hi 2>err
+	expect_contains "$(<err)" "$(realpath ../inst)/libexec/ringfence"
+	expect_contains "$(<err)" "$(realpath ../inst)/bin"
+}
+
+test_what_a_terminal_obeys_is_not_printed()
+{
+	expect_status 127 "$RF" run -- "$(printf 'a\xc2\x9b2Jb\xc2\x85c\xe2\x80\xae')" 2>err
+	expect_contains "$(<err)" 'a\xc2\x9b2Jb\xc2\x85c\xe2\x80\xae'
+	"$RF" plan -- sh "$(printf 'a\xc2\x9b2J')" >plan
+	expect_contains "$(<plan)" 'a\xc2\x9b2J'
+}

@@ -189,7 +189,7 @@ char *rf_place_searched(void)
 	char *places[PLACES] rf_cleanup(free_places) = {NULL};
 	char *text = NULL;
 
-	if (find_places(places) < 0)
+	if (find_places(places) < 0 || !places[1] || !places[2])
 		return NULL;
 	if (strcmp(places[1], places[2]) == 0)
 		return asprintf(&text, "%s or %s", places[0], places[1]) < 0 ? NULL : text;

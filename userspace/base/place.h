@@ -11,15 +11,15 @@
 
 /*
  * The runtime directory: /run/ringfence for root; $XDG_RUNTIME_DIR/ringfence for others when that
- * is a directory of theirs, else /tmp/ringfence-UID. Made (0700, root: 0755) when missing. Belongs to
- * the caller. 0, -ENOMEM, or RF_REFUSED (code runtime-directory) when it cannot be made, another
+ * is a directory of theirs, else /tmp/ringfence-UID. Made (0700, root: 0755) when missing. Belongs
+ * to the caller. 0, -ENOMEM, or RF_REFUSED (code runtime-directory) when it cannot be made, another
  * owns it or may write there, or it is a link; diag may be NULL.
  */
 int rf_place_runtime(uid_t uid, char **ret_directory, struct rf_diag *diag);
 
 /* Ledger's directory: /var/lib/ringfence for root; $XDG_STATE_HOME/ringfence or
- * ~/.local/state/ringfence, else the runtime directory. Made when missing. 0, -ENOMEM, or RF_REFUSED
- * (code ledger-unavailable, or runtime-directory); diag may be NULL. */
+ * ~/.local/state/ringfence, else the runtime directory. Made when missing. 0, -ENOMEM, or
+ * RF_REFUSED (code ledger-unavailable, or runtime-directory); diag may be NULL. */
 int rf_place_state(uid_t uid, const char *home, char **ret_directory, struct rf_diag *diag);
 
 /*

@@ -309,7 +309,8 @@ static int wait_for_answer(const struct rf_canary *canary)
 int rf_canary_ask(struct rf_canary *canary, enum rf_canary_ask ask, int *ret_answer)
 {
 	int number = (int)ask;
-	int said, r;
+	int said = -1;
+	int r;
 
 	if (canary->ask_fd < 0)
 		return -EPIPE;

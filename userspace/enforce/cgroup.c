@@ -266,7 +266,8 @@ static void set_user_limits(struct rf_facts *facts)
 		set_fact(fact, RF_STATE_OFF,
 			"the memory and pids controllers are bound to version 1, and only root's limits are "
 			"applied",
-			USER_CGROUP "for limits boot with systemd.unified_cgroup_hierarchy=1 and run it as root");
+			USER_CGROUP
+			"for limits boot with systemd.unified_cgroup_hierarchy=1 and run it as root");
 	else
 		set_fact(fact, RF_STATE_OFF, "only root's limits are applied",
 			USER_CGROUP "for limits run it as root");

@@ -307,7 +307,8 @@ static void add_init_rules(struct builder *b)
 		int call;
 		uint64_t which;
 	} by_kind[] = {{SCMP_SYS(setpriority), PRIO_PROCESS}, {SCMP_SYS(setpriority), PRIO_PGRP},
-		{SCMP_SYS(ioprio_set), IOPRIO_WHO_PROCESS}, {SCMP_SYS(ioprio_set), IOPRIO_WHO_PGRP}};
+		{SCMP_SYS(ioprio_set), IOPRIO_WHO_PROCESS},
+		{SCMP_SYS(ioprio_set), IOPRIO_WHO_PGRP}};
 	/* To read its limits is harmless. */
 	const struct scmp_arg_cmp new_limit[] = {
 		masked(0, LOW_HALF, 1), compare(2, SCMP_CMP_NE, 0)};

@@ -14,6 +14,11 @@
  *		up with RESOLVE_CACHED: not in memory, it and some more go to the ring
  *	fsync	waits always
  *
+ * Files are opened to ordinary descriptors, not to the ring's own slots: each is looked at with
+ * fstat and by its name below /proc before its content moves (FS3), and neither statx nor /proc
+ * can be asked about a slot. For the same reason a chain open, look, read, close is not left to the
+ * kernel as one: what is between the links is the guard.
+ *
  * A ring that is refused, dies, or belongs to another thread leaves plain calls. The calls are the
  * same, so are the results.
  */

@@ -214,7 +214,6 @@ static int unlink_cold(struct removal *removal, struct level *level, size_t end)
 	size_t start = level->next, count = 0;
 	int r = 0;
 
-	warm(removal, level, end);
 	for (; start + count < end && is_file(level, start + count); count++) {
 		removal->calls[count] = (struct rf_fs_call){
 			.kind = RF_FS_CALL_UNLINK,
@@ -262,9 +261,13 @@ static int unlink_window(struct removal *removal, struct level *level)
 
 	if (rf_fs_in_time(removal->fs, removal->result, RF_FS_REMOVE, removal->request->path))
 		return RF_REFUSED;
-	r = rf_fs_engine_is_cold(removal->fs->engine, RF_FS_CALL_STAT)
-		    ? unlink_cold(removal, level, end)
-		    : unlink_warm(removal, level, end);
+	if (rf_fs_engine_is_cold(removal->fs->engine, RF_FS_CALL_STAT))
+		warm(removal, level, end);
+	/* Asking may have shown that all is in memory. */
+	if (rf_fs_engine_is_cold(removal->fs->engine, RF_FS_CALL_STAT))
+		r = unlink_cold(removal, level, end);
+	else
+		r = unlink_warm(removal, level, end);
 	return r == EISDIR ? 0 : r;
 }
 

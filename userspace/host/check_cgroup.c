@@ -239,45 +239,49 @@ void rf_check_cgroup_controllers(const struct rf_signs *signs, struct rf_check *
 }
 
 static void judge_limits(const struct rf_signs *signs, struct rf_check *check,
-	const struct rf_scratch_cgroup *scratch, const char *words)
+	const struct rf_scratch_cgroup *scratch)
 {
-	struct rf_buf missing rf_autobuf = {0};
 	bool is_switched_on = true;
 
 	for (size_t i = 0; i < RF_ARRAY_SIZE(limit_controllers); i++) {
 		char file[32];
 
-		if (!has_word(words, limit_controllers[i]))
-			(void)rf_buf_addf(
-				&missing, "%s%s", missing.size ? " " : "", limit_controllers[i]);
 		(void)snprintf(file, sizeof(file), "%s.max", limit_controllers[i]);
 		is_switched_on &= rf_write_file_at(scratch->fd, file, "max") == 0;
 	}
-	if (missing.size) {
-		check->state = RF_STATE_OFF;
-		say_missing(signs, check, words, missing.data);
-	} else if (is_switched_on || signs->uid == 0) {
+	if (is_switched_on || signs->uid == 0) {
 		/* At the root of the mount nothing stands in the way of switching them on. */
 		check->state = RF_STATE_ENFORCED;
-	} else {
-		check->state = RF_STATE_PARTIAL;
-		rf_check_say(check, "memory and pids are delegated to %.100s and not switched on",
-			signs->own_cgroup);
-		rf_check_advise(check, "run it as root: only then they are switched on");
+		return;
 	}
+	check->state = RF_STATE_PARTIAL;
+	rf_check_say(check, "memory and pids are delegated to %.100s and not switched on",
+		signs->own_cgroup);
+	rf_check_advise(check, "run it as root: only then they are switched on");
 }
 
 void rf_check_cgroup_limits(const struct rf_signs *signs, struct rf_check *check)
 {
 	struct rf_scratch_cgroup scratch;
 	char *words rf_autofree = read_controllers(signs);
+	struct rf_buf missing rf_autobuf = {0};
 
+	for (size_t i = 0; words && i < RF_ARRAY_SIZE(limit_controllers); i++)
+		if (!has_word(words, limit_controllers[i]))
+			(void)rf_buf_addf(
+				&missing, "%s%s", missing.size ? " " : "", limit_controllers[i]);
+	if (missing.size) {
+		/* Said first: a cgroup of one's own would have none of them. */
+		check->state = RF_STATE_OFF;
+		say_missing(signs, check, words, missing.data);
+		return;
+	}
 	if (!words)
 		rf_check_fail(check, "open(cgroup.controllers)", ENOENT);
 	if (!words || !rf_scratch_cgroup_make(signs, check, &scratch)) {
 		rf_explain_cgroup(signs, check);
 		return;
 	}
-	judge_limits(signs, check, &scratch, words);
+	judge_limits(signs, check, &scratch);
 	(void)rf_scratch_cgroup_remove(&scratch);
 }

@@ -217,9 +217,8 @@ void rf_explain_proc(
 			"%s: EPERM: /proc is masked or absent in the outer container, so the "
 			"kernel refuses a fresh one",
 			check->call);
-	rf_check_advise(check,
-		"run the outer container without masked paths (--security-opt "
-		"systempaths=unconfined), or run it as root with CAP_SYS_ADMIN");
+	rf_check_advise(check, "run the outer container without masked paths (--security-opt "
+			       "systempaths=unconfined), or run it as root with CAP_SYS_ADMIN");
 }
 
 static void explain_landlock_hidden(

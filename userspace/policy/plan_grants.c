@@ -170,6 +170,14 @@ static int add_external_read(struct rf_planner *planner, const char *text)
 	return r < 0 ? r : rf_planner_add(planner, &found, RF_NODE_READ | RF_NODE_EXTERNAL);
 }
 
+/* What is opened so can be written: a directory that holds more than devices is none of them. */
+static bool is_device(const struct rf_found *found)
+{
+	if (S_ISDIR(found->mode))
+		return rf_path_is_within(found->path, "/dev") && strcmp(found->path, "/dev") != 0;
+	return S_ISCHR(found->mode) || S_ISBLK(found->mode);
+}
+
 static int add_device(struct rf_planner *planner, const char *text)
 {
 	struct rf_node like = {.perms = RF_ACCESS_TERMINAL};
@@ -178,10 +186,11 @@ static int add_device(struct rf_planner *planner, const char *text)
 
 	if (r < 0)
 		return r;
-	if (found.kind != RF_FOUND_EXISTING || text[0] != '/' ||
-		!(S_ISCHR(found.mode) || S_ISBLK(found.mode) || S_ISDIR(found.mode))) {
+	if (found.kind != RF_FOUND_EXISTING || text[0] != '/' || !is_device(&found)) {
 		rf_diag_refuse(planner->diag, "device-unusable", "device %.500s: %s", text,
-			found.kind == RF_FOUND_EXISTING ? "it is no device" : why_not(&found));
+			found.kind != RF_FOUND_EXISTING ? why_not(&found)
+			: S_ISDIR(found.mode)		? "a directory of devices lies below /dev"
+							: "it is no device");
 		rf_diag_path(planner->diag, text);
 		return RF_REFUSED;
 	}
@@ -282,9 +291,14 @@ static int add_write(struct rf_planner *planner, const char *text)
 	return rf_planner_add(planner, &found, RF_NODE_WRITE | RF_NODE_CREATE);
 }
 
-/* Where mounts and Landlock hold it, saving by temporary file and rename needs the directory. */
-static int add_write_file(struct rf_planner *planner, const char *text)
+/*
+ * Where mounts and Landlock hold it, saving by temporary file and rename needs the directory, which
+ * becomes a node of opened.
+ */
+static int find_write_file(
+	struct rf_planner *planner, const char *text, struct rf_rule_tree *opened)
 {
+	struct rf_node like = {.is_directory = true};
 	struct rf_found found rf_autofound = {0};
 	int r = find_write(planner, text, &found);
 
@@ -296,13 +310,79 @@ static int add_write_file(struct rf_planner *planner, const char *text)
 	r = find_parent(planner, text, &found);
 	if (r)
 		return r;
-	if (found.kind == RF_FOUND_EXISTING)
-		return rf_planner_add(planner, &found, RF_NODE_WRITE);
-	found.mode = S_IFDIR;
-	return rf_planner_add(planner, &found, RF_NODE_WRITE | RF_NODE_CREATE);
+	like.dev = found.dev;
+	like.ino = found.ino;
+	return rf_rule_tree_add(opened, found.path,
+		RF_NODE_WRITE | (found.kind == RF_FOUND_EXISTING ? 0 : RF_NODE_CREATE), &like);
+}
+
+/* A file was named, and everything beside it can be written: that is said once. */
+static int warn_opened(struct rf_planner *planner, const struct rf_rule_tree *opened)
+{
+	const char *first = NULL;
+	char more[48] = "";
+	size_t count = 0;
+
+	for (size_t i = 0; i < opened->count; i++) {
+		const char *path = opened->nodes[i].path;
+
+		if (rf_rule_tree_reach(&planner->tree, path) == RF_REACH_WRITE ||
+			(i > 0 && strcmp(path, opened->nodes[i - 1].path) == 0))
+			continue;
+		first = first ? first : path;
+		count++;
+	}
+	if (!first)
+		return 0;
+	if (count > 1)
+		snprintf(more, sizeof(more), ", and %zu more directories", count - 1);
+	return rf_planner_warn(planner,
+		"write-file opens the directory of its file: everything in %s can be written%s",
+		first, more);
+}
+
+static int add_write_files(struct rf_planner *planner)
+{
+	const struct rf_strv *list = &planner->policy->write_files;
+	struct rf_rule_tree opened rf_autotree = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->count; i++)
+		r = find_write_file(planner, list->items[i], &opened);
+	if (r == 0)
+		r = warn_opened(planner, &opened);
+	for (size_t i = 0; r == 0 && i < opened.count; i++) {
+		const struct rf_node *node = &opened.nodes[i];
+
+		r = rf_rule_tree_add(&planner->tree, node->path, node->flags, node);
+	}
+	return r;
 }
 
 /* ---- Protected and denied -------------------------------------------------------------------- */
+
+/* What the sandbox has for itself is not the host's, and stays whatever is denied. */
+static int warn_own(struct rf_planner *planner, const char *text, const char *path)
+{
+	static const char *const own[] = {
+		"/dev", "/proc", "/run", "/tmp", "/var/tmp", "/etc/group", "/etc/passwd"};
+	struct rf_buf names rf_autobuf = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(own); i++) {
+		bool is_file = i >= 5;
+		bool is_above =
+			rf_path_is_within(own[i], path) && !(is_file && strcmp(own[i], path) == 0);
+		bool is_below = i < 2 && rf_path_is_within(path, own[i]);
+
+		if ((is_above || is_below) && !is_in_workspace(planner, own[i]))
+			r = rf_buf_addf(&names, "%s%s", names.size ? ", " : "", own[i]);
+	}
+	if (r < 0 || !names.size)
+		return r;
+	return rf_planner_warn(planner,
+		"deny %s does not close what the sandbox has of its own: %s", text, names.data);
+}
 
 static int add_narrowing(struct rf_planner *planner, const char *text, uint32_t flag)
 {
@@ -324,6 +404,8 @@ static int add_narrowing(struct rf_planner *planner, const char *text, uint32_t 
 		return RF_REFUSED;
 	}
 	r = rf_planner_add_links(planner, &found, RF_NODE_NAME);
+	if (r == 0 && flag == RF_NODE_DENY && !is_in_workspace(planner, found.path))
+		r = warn_own(planner, text, found.path);
 	if (r < 0)
 		return r;
 	if (found.kind == RF_FOUND_EXISTING)
@@ -401,12 +483,14 @@ int rf_planner_grants(struct rf_planner *planner)
 	if (r == 0)
 		r = for_each(planner, &policy->write, add_write);
 	if (r == 0)
-		r = for_each(planner, &policy->write_files, add_write_file);
+		r = add_write_files(planner);
 	if (r == 0)
 		r = for_each(planner, &policy->protect, add_protection);
 	if (r == 0)
 		r = for_each(planner, &policy->deny, add_denial);
 	if (r == 0)
 		r = for_each(planner, &policy->device, add_device);
+	if (r == 0)
+		rf_rule_tree_close_runtime(&planner->tree);
 	return r;
 }

@@ -232,8 +232,7 @@ static int refuse_mount(
 }
 
 /* A read below /sys that was asked for as such. */
-static bool is_allowed(
-	const struct mount *mount, const struct rf_node *grant, enum rf_reach reach)
+static bool is_allowed(const struct mount *mount, const struct rf_node *grant, enum rf_reach reach)
 {
 	return reach == RF_REACH_READ && is_readable_type(mount->type) &&
 	       rf_path_is_within(mount->path, "/sys") && rf_path_is_within(grant->path, "/sys");
@@ -303,8 +302,8 @@ int rf_planner_mounts(struct rf_planner *planner)
 			return refuse_mount(planner, mount, grant);
 		if (mount->is_kernel)
 			r = check_grants_in(planner, &table, mount);
-		else if (grant && reach == RF_REACH_WRITE && strcmp(grant->path, mount->path) != 0 &&
-			 count++ < NAMED_MAX)
+		else if (grant && reach == RF_REACH_WRITE &&
+			 strcmp(grant->path, mount->path) != 0 && count++ < NAMED_MAX)
 			r = rf_buf_addf(&names, "%s%.200s", count > 1 ? ", " : "", mount->path);
 	}
 	return r ? r : warn_others(planner, names.data, count);

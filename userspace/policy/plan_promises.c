@@ -120,6 +120,19 @@ static uint32_t landlock_bit(const struct rf_planner *planner)
 		       : 0;
 }
 
+/* A login or another registry, planted where the user's own programs look for one. */
+static void why_credential(const struct rf_sweep *sweep, char *ret_why, size_t size)
+{
+	char more[48] = "";
+
+	if (sweep->n_missing_credentials > 1)
+		snprintf(more, sizeof(more), " (and %zu more of its kind)",
+			sweep->n_missing_credentials - 1);
+	snprintf(ret_why, size,
+		"credentials that do not exist could be made by the command: %.100s%s",
+		sweep->missing_credential, more);
+}
+
 static void set_files(struct rf_planner *planner)
 {
 	const struct rf_sweep *sweep = &planner->sweep;
@@ -138,6 +151,9 @@ static void set_files(struct rf_planner *planner)
 		snprintf(why, sizeof(why),
 			"%.150s is a symbolic link that the command could replace",
 			sweep->replaceable);
+		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
+	} else if (sweep->missing_credential) {
+		why_credential(sweep, why, sizeof(why));
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
 	} else if (sweep->unwatched) {
 		snprintf(why, sizeof(why),
@@ -372,7 +388,9 @@ static void hint_limits(struct rf_planner *planner)
 
 	if (planner->facts->uid != 0)
 		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
-			remedy[0] ? remedy : "systemd-run --user --scope -p Delegate=yes …, or run it as root");
+			remedy[0]
+				? remedy
+				: "systemd-run --user --scope -p Delegate=yes …, or run it as root");
 	else
 		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
 			remedy[0] ? remedy : "delegate the controllers in cgroup2");

@@ -231,7 +231,8 @@ static int add_credential(struct rf_planner *planner, struct rf_origin *home, co
 	struct rf_found found rf_autofound = {0};
 	int r = rf_resolve(home, name, &found);
 
-	/* One that the planner may not look at is closed to the command too, it has no more rights. */
+	/* One that the planner may not look at is closed to the command too, it has no more rights.
+	 */
 	if (r < 0 || found.kind == RF_FOUND_CLOSED)
 		return r;
 	/* A link can aim the mask at what the command needs, but that is the owner's doing. */

@@ -16,6 +16,9 @@
 
 struct yaml_events {
 	struct rf_events events;
+	/* Borrowed. */
+	const char *text;
+	size_t size;
 	struct fy_diag *diag;
 	struct fy_parser *parser;
 	bool has_document;
@@ -43,6 +46,36 @@ static int refuse(struct yaml_events *yaml, const struct rf_event *event, struct
 	return r;
 }
 
+/* Line of the first directive ("%YAML 9.9"); 0: none. They stand before everything else. */
+static unsigned int find_directive(const struct yaml_events *yaml)
+{
+	const char *end = yaml->text + yaml->size;
+	const char *at = yaml->text;
+
+	for (unsigned int line = 1; at < end; line++) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+
+		if (*at == '%')
+			return line;
+		at = next ? next + 1 : end;
+	}
+	return 0;
+}
+
+/* An error that libfyaml says nothing about: of a directive, by what is seen; or of memory. */
+static int refuse_unsaid(struct yaml_events *yaml, struct rf_diag *diag)
+{
+	unsigned int directive = yaml->has_document ? 0 : find_directive(yaml);
+	struct rf_event event = {.line = directive, .column = 1};
+	int r;
+
+	if (directive)
+		return refuse(yaml, &event, diag, "directives");
+	r = rf_diag_refuse(diag, "policy-syntax", "YAML: it cannot be read from here on");
+	rf_diag_at(diag, yaml->events.name, yaml->line, yaml->column);
+	return r;
+}
+
 /* The first thing that libfyaml complained about. */
 static int refuse_syntax(struct yaml_events *yaml, struct rf_diag *diag)
 {
@@ -51,7 +84,7 @@ static int refuse_syntax(struct yaml_events *yaml, struct rf_diag *diag)
 	int r;
 
 	if (!error)
-		return -ENOMEM;
+		return refuse_unsaid(yaml, diag);
 	r = rf_diag_refuse(diag, "policy-syntax", "YAML: %s", error->msg ? error->msg : "error");
 	rf_diag_at(diag, yaml->events.name, error->line > 0 ? (unsigned int)error->line : 1,
 		error->column > 0 ? (unsigned int)error->column : 1);
@@ -165,7 +198,8 @@ static int next_event(struct rf_events *events, struct rf_event *ret_event, stru
 		struct fy_event *raw = fy_parser_parse(yaml->parser);
 
 		if (!raw) {
-			if (fy_diag_got_error(yaml->diag))
+			if (fy_diag_got_error(yaml->diag) ||
+				fy_parser_get_stream_error(yaml->parser))
 				return refuse_syntax(yaml, diag);
 			*ret_event =
 				(struct rf_event){.kind = RF_EVENT_END, .line = 1, .column = 1};
@@ -184,6 +218,8 @@ int rf_read_yaml(const char *name, const char *text, size_t size_bytes,
 {
 	struct yaml_events yaml rf_cleanup(clear_events) = {
 		.events = {.next = next_event, .name = name},
+		.text = text,
+		.size = size_bytes,
 		.line = 1,
 		.column = 1,
 	};

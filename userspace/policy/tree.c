@@ -219,22 +219,106 @@ bool rf_rule_tree_has_link(struct rf_rule_tree *tree, const char *path)
 	return node && (node->flags & RF_NODE_LINK);
 }
 
-enum rf_reach rf_rule_tree_reach(struct rf_rule_tree *tree, const char *path)
+/* The next node on the way from the root to path, from the length *at on; NULL: no more. */
+static const struct rf_node *next_on_way(
+	const struct rf_rule_tree *tree, const char *path, size_t length, size_t *at)
 {
-	enum rf_reach reach = RF_REACH_NONE;
-	size_t length = strlen(path);
-
-	sort(tree);
-	for (size_t i = 1; i <= length; i++) {
+	while (*at < length) {
 		const struct rf_node *node;
+		size_t i = ++*at;
 
 		if (i != 1 && path[i] != '/' && path[i] != '\0')
 			continue;
 		node = find(tree, path, i);
 		if (node)
-			reach = reach_at(reach_around(reach, node->flags), node->flags);
+			return node;
+	}
+	return NULL;
+}
+
+enum rf_reach rf_rule_tree_reach(struct rf_rule_tree *tree, const char *path)
+{
+	enum rf_reach reach = RF_REACH_NONE;
+	size_t length = strlen(path);
+	const struct rf_node *node;
+	size_t at = 0;
+
+	sort(tree);
+	while ((node = next_on_way(tree, path, length, &at)))
+		reach = reach_at(reach_around(reach, node->flags), node->flags);
+	return reach;
+}
+
+enum rf_reach rf_rule_tree_declared(
+	struct rf_rule_tree *tree, const char *path, const struct rf_node **ret_grant)
+{
+	enum rf_reach reach = RF_REACH_NONE;
+	size_t length = strlen(path);
+	const struct rf_node *node;
+	size_t at = 0;
+
+	*ret_grant = NULL;
+	sort(tree);
+	while ((node = next_on_way(tree, path, length, &at))) {
+		uint32_t flags = node->flags & ~(uint32_t)RF_NODE_RUNTIME;
+
+		reach = reach_at(reach_around(reach, flags), flags);
+		if (flags & (RF_NODE_READ | RF_NODE_WRITE))
+			*ret_grant = node;
 	}
 	return reach;
+}
+
+/* Closed, or inside of what is, as far as this node tells. */
+static bool denied_at(bool is_denied, uint32_t flags)
+{
+	if (flags & RF_NODE_MISSING)
+		return is_denied;
+	if (is_closed(flags))
+		return true;
+	return is_denied && !(flags & (RF_NODE_READ | RF_NODE_WRITE));
+}
+
+bool rf_rule_tree_is_denied(struct rf_rule_tree *tree, const char *path)
+{
+	size_t length = strlen(path);
+	const struct rf_node *node;
+	bool is_denied = false;
+	size_t at = 0;
+
+	sort(tree);
+	while ((node = next_on_way(tree, path, length, &at)))
+		is_denied = denied_at(is_denied, node->flags);
+	return is_denied;
+}
+
+size_t rf_rule_tree_first(struct rf_rule_tree *tree, const char *path)
+{
+	size_t low = 0;
+	size_t high;
+
+	sort(tree);
+	high = tree->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_paths(tree->nodes[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void rf_rule_tree_close_runtime(struct rf_rule_tree *tree)
+{
+	sort(tree);
+	for (size_t i = 0; i < tree->count; i++) {
+		struct rf_node *node = &tree->nodes[i];
+
+		if ((node->flags & RF_NODE_RUNTIME) && rf_rule_tree_is_denied(tree, node->path))
+			node->flags &= ~(uint32_t)RF_NODE_RUNTIME;
+	}
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
@@ -411,7 +495,7 @@ static enum phase own_phase(const struct sweeper *s, const struct rf_node *node,
 }
 
 /* T6: binds each directory between the innermost level and path onto itself. */
-static int add_pins(struct sweeper *s, const char *path)
+static int add_pins(struct sweeper *s, const char *path, bool is_made)
 {
 	size_t start = strlen(s->stack[s->depth - 1].path);
 
@@ -432,14 +516,20 @@ static int add_pins(struct sweeper *s, const char *path)
 		below = rf_path_below(parent, s->plan->workspace);
 		if (!below)
 			return -EXDEV;
-		fd = rf_open_no_links(s->plan->workspace_fd, below, O_DIRECTORY);
-		if (fd < 0)
-			return fd;
-		if (fstat(fd, &st) < 0)
-			return -errno;
 		node.path = parent;
-		node.dev = st.st_dev;
-		node.ino = st.st_ino;
+		fd = rf_open_no_links(s->plan->workspace_fd, below, O_DIRECTORY);
+		if (fd == -ENOENT && is_made) {
+			r = rf_strv_add(&s->plan->create, below);
+			if (r < 0)
+				return r;
+		} else if (fd < 0) {
+			return fd;
+		} else {
+			if (fstat(fd, &st) < 0)
+				return -errno;
+			node.dev = st.st_dev;
+			node.ino = st.st_ino;
+		}
 		phase = later(PHASE_PROTECT, s->stack[s->depth - 1].phase);
 		r = add_step(s, RF_VIEW_BIND, &node, 0, phase);
 		/* The step's text lives as long as the stack. */
@@ -506,9 +596,13 @@ static bool has_opening(const struct rf_rule_tree *tree, size_t index)
 static int close_place(struct sweeper *s, size_t index, enum phase phase)
 {
 	const struct rf_node *node = &s->tree->nodes[index];
-	int r;
+	int r = 0;
 
 	s->sweep->has_narrowing = true;
+	if (node->flags & RF_NODE_CREATE)
+		r = rf_strv_add(&s->plan->create, rf_path_below(node->path, s->plan->workspace));
+	if (r < 0)
+		return r;
 	if (!node->is_directory || !has_opening(s->tree, index))
 		return add_step(s, RF_VIEW_MASK, node, 0, phase);
 	/* What is open below must be reachable through it, by name alone. */
@@ -530,7 +624,7 @@ static int open_place(
 	if (r == 0)
 		r = add_rule(
 			s, node->path, reach == RF_REACH_WRITE ? RF_ACCESS_WRITE : RF_ACCESS_READ);
-	if (r == 0 && (node->flags & RF_NODE_CREATE) && kind == RF_VIEW_BIND)
+	if (r == 0 && (node->flags & RF_NODE_CREATE) && kind != RF_VIEW_DATA)
 		r = rf_strv_add(&s->plan->create, below);
 	return r;
 }
@@ -567,7 +661,14 @@ static void note_name(struct sweeper *s, const struct rf_node *node, enum rf_rea
 {
 	struct rf_sweep *sweep = s->sweep;
 
-	if (node->flags & RF_NODE_MISSING) {
+	if ((node->flags & RF_NODE_MISSING) && (node->flags & RF_NODE_CREDENTIAL) &&
+		around == RF_REACH_WRITE) {
+		sweep->has_narrowing = true;
+		sweep->n_missing_credentials++;
+		if (!sweep->missing_credential)
+			sweep->missing_credential = node->path;
+	}
+	if ((node->flags & RF_NODE_MISSING) && (node->flags & (RF_NODE_PROTECT | RF_NODE_DENY))) {
 		sweep->has_narrowing = true;
 		if (around == RF_REACH_WRITE && !sweep->unheld)
 			sweep->unheld = node->path;
@@ -575,9 +676,9 @@ static void note_name(struct sweeper *s, const struct rf_node *node, enum rf_rea
 			 !sweep->unwatched)
 			sweep->unwatched = node->path;
 	}
-	if (node->flags & RF_NODE_NAME) {
+	if ((node->flags & RF_NODE_NAME) && around == RF_REACH_WRITE) {
 		sweep->has_narrowing = true;
-		if (around == RF_REACH_WRITE && !sweep->replaceable)
+		if (!sweep->replaceable)
 			sweep->replaceable = node->path;
 	}
 }
@@ -616,6 +717,14 @@ static int place_nothing(
 	return push(s, node->path, around, phase);
 }
 
+/* A missing directory in what is writable anyway: it is made, and needs no mount. */
+static int make_covered(struct sweeper *s, const struct rf_node *node)
+{
+	if (!(node->flags & RF_NODE_CREATE) || (node->flags & RF_NODE_MISSING))
+		return 0;
+	return rf_strv_add(&s->plan->create, rf_path_below(node->path, s->plan->workspace));
+}
+
 static int visit(struct sweeper *s, size_t index)
 {
 	const struct rf_node *node = &s->tree->nodes[index];
@@ -642,12 +751,13 @@ static int visit(struct sweeper *s, size_t index)
 		s->sweep->closed_directory = node->path;
 	is_device = (node->flags & RF_NODE_DEVICE) && !is_closed(node->flags);
 	if (reach == around && !is_fresh(node->flags) && !is_device)
-		return place_nothing(s, node, around, phase);
+		return reach == RF_REACH_WRITE ? make_covered(s, node)
+					       : place_nothing(s, node, around, phase);
 	/* What the outer level hides is led to; what it lets be written is pinned. */
 	if (is_hidden(outer->reach))
 		r = add_ways(s, node->path);
 	else if (around == RF_REACH_WRITE && !is_device)
-		r = add_pins(s, node->path);
+		r = add_pins(s, node->path, node->flags & RF_NODE_CREATE);
 	if (r < 0)
 		return r;
 	if (is_device)

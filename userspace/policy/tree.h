@@ -44,7 +44,7 @@ enum rf_node_flag {
 	RF_NODE_MISSING = 1 << 15,
 	/* The name of a narrowed symbolic link: its target is what is narrowed. */
 	RF_NODE_NAME = 1 << 16,
-	/* A write that is to be made first. */
+	/* A write, or a place of ours, that is to be made first. */
 	RF_NODE_CREATE = 1 << 17,
 };
 
@@ -76,6 +76,9 @@ struct rf_sweep {
 	const char *unheld;
 	/* A missing name in a place that only others can write to. Borrowed. */
 	const char *unwatched;
+	/* First credential that does not exist and that the command could make. Borrowed. */
+	const char *missing_credential;
+	size_t n_missing_credentials;
 	/* Name of a narrowed link that the command could replace. Borrowed. */
 	const char *replaceable;
 	/* Protected path outside every write; warnings name each. */
@@ -97,6 +100,19 @@ int rf_rule_tree_sweep(struct rf_rule_tree *tree, struct rf_plan *plan, struct r
 
 /* What the rules come to at a canonical path. Sorts when needed. */
 enum rf_reach rf_rule_tree_reach(struct rf_rule_tree *tree, const char *path);
+
+/* The same without what nobody declared (RUNTIME); *ret_grant is the innermost grant, or NULL. */
+enum rf_reach rf_rule_tree_declared(
+	struct rf_rule_tree *tree, const char *path, const struct rf_node **ret_grant);
+
+/* Is the path at or below a denied one, and no declared grant in between? */
+bool rf_rule_tree_is_denied(struct rf_rule_tree *tree, const char *path);
+
+/* Index of the first node at or below path: those follow each other. Sorts when needed. */
+size_t rf_rule_tree_first(struct rf_rule_tree *tree, const char *path);
+
+/* Once every rule is there: what nobody declared is not opened below a denied path. */
+void rf_rule_tree_close_runtime(struct rf_rule_tree *tree);
 
 /* Will a link of ours stand at this path, unless the host's own things show there? */
 bool rf_rule_tree_has_link(struct rf_rule_tree *tree, const char *path);

@@ -49,8 +49,8 @@ int rf_ledger_open(const char *directory, struct rf_ledger **ret_ledger, struct 
 struct rf_ledger *rf_ledger_free(struct rf_ledger *ledger);
 
 /*
- * Each is one transaction. 0, -EEXIST (the id is there), -ENOSPC (no room on the disk), -EBUSY (another
- * program held the file for seconds), -EROFS, -ENOMEM, or -EIO.
+ * Each is one transaction. 0, -EEXIST (the id is there), -ENOSPC (no room on the disk), -EBUSY
+ * (another program held the file for seconds), -EROFS, -ENOMEM, or -EIO.
  */
 int rf_ledger_add(struct rf_ledger *ledger, const struct rf_ledger_record *record);
 int rf_ledger_set_cgroup(struct rf_ledger *ledger, const char *id, uint64_t cgroup_id);
@@ -60,9 +60,9 @@ int rf_ledger_retire(struct rf_ledger *ledger, int64_t sequence);
 
 /*
  * Every record, in the order of its making. is_valid false: a field has a shape that this program
- * never writes, and nothing of it but the sequence can be relied on. Who can write the file can forge
- * rows of the right shape: a leaf's name is its record's id, so at most a sandbox is named. 0 or an
- * error as above.
+ * never writes, and nothing of it but the sequence can be relied on. Who can write the file can
+ * forge rows of the right shape: a leaf's name is its record's id, so at most a sandbox is named. 0
+ * or an error as above.
  */
 typedef void (*rf_ledger_fn)(const struct rf_ledger_record *record, bool is_valid, void *userdata);
 int rf_ledger_each(struct rf_ledger *ledger, rf_ledger_fn callback, void *userdata);

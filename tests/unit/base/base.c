@@ -3,8 +3,11 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -12,6 +15,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/place.h"
+#include "base/say.h"
 #include "base/strv.h"
 #include "base/units.h"
 
@@ -183,4 +188,63 @@ Test(clock, time_is_written_in_utc_with_milliseconds)
 	rf_time_text(1796050800123456789ULL, text);
 	cr_assert_str_eq(text, "2026-11-30T15:00:00.123Z");
 	cr_assert(rf_monotonic_ns() <= rf_monotonic_ns());
+}
+
+Test(say, what_a_terminal_obeys_is_escaped)
+{
+	static const char *const all[][2] = {
+		{"", ""},
+		{"a\033[2J\r\n\t\177", "a\\x1b[2J\\x0d\\x0a\\x09\\x7f"},
+		{"\xc2\x9b"
+		 "2J\xc2\x85",
+			"\\xc2\\x9b2J\\xc2\\x85"},
+		{"\xc2\xa0\xc3\xa9", "\xc2\xa0\xc3\xa9"},
+		{"\xe2\x80\x8e\xe2\x80\x8f", "\\xe2\\x80\\x8e\\xe2\\x80\\x8f"},
+		{"\xe2\x80\xa8\xe2\x80\xae", "\\xe2\\x80\\xa8\\xe2\\x80\\xae"},
+		{"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
+		{"\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xaa", "\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xaa"},
+		{"\xff\xc0\xaf\xe2\x80", "\\xff\\xc0\\xaf\\xe2\\x80"},
+		{"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+	};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(all); i++) {
+		struct rf_buf shown rf_autobuf = {0};
+
+		cr_assert_eq(rf_say_escape(&shown, all[i][0]), 0);
+		cr_expect_str_eq(shown.data, all[i][1], "%zu: %s", i, shown.data);
+	}
+}
+
+Test(place, a_runtime_directory_of_somebody_else_is_refused_by_name)
+{
+	char directory[] = "/tmp/rf-place-XXXXXX";
+	char *runtime rf_autofree = NULL;
+	char *wanted rf_autofree = NULL;
+	struct rf_diag diag = {0};
+
+	cr_assert_not_null(mkdtemp(directory));
+	setenv("XDG_RUNTIME_DIR", directory, 1);
+	/* Root's is not for others: what is used then is named, and so is its owner. */
+	cr_assert_gt(asprintf(&wanted, "/tmp/ringfence-%u", 65533U), 0);
+	cr_assert_eq(mkdir(wanted, 0700), 0);
+	cr_assert_eq(rf_place_runtime(65533, &runtime, &diag), RF_REFUSED);
+	cr_expect_str_eq(diag.code, "runtime-directory");
+	cr_expect_str_eq(diag.path, wanted);
+	cr_expect(strstr(diag.message, wanted) && strstr(diag.message, "belongs to uid "));
+	cr_expect(strstr(diag.hint, "XDG_RUNTIME_DIR"));
+	cr_expect_eq(rf_place_runtime(65533, &runtime, NULL), RF_REFUSED);
+	cr_expect_null(runtime);
+	(void)rmdir(wanted);
+	(void)rmdir(directory);
+}
+
+Test(place, every_place_that_is_searched_is_named)
+{
+	char *searched rf_autofree = rf_place_searched();
+	char *path rf_autofree = NULL;
+
+	cr_assert_not_null(searched);
+	cr_expect(strstr(searched, "/libexec/ringfence"));
+	cr_expect_eq(rf_place_program("ringfence-no-such-program", &path), -ENOENT);
+	cr_expect_null(path);
 }

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -292,6 +293,37 @@ Test(seccomp, kernel_doors_are_closed)
 	EXPECT(plan, BARE, attempts);
 	plan.is_io_uring_open = true;
 	EXPECT(plan, BARE, ring);
+}
+
+/* Each call has a pointer or a number that the kernel itself refuses with another errno. */
+Test(seccomp, process_1_keeps_its_limits_and_its_place)
+{
+	struct rf_plan plan = plan_of(RF_POSTURE_OPEN);
+	const unsigned long high = 0xffffffff00000001;
+	const struct attempt attempts[] = {
+		{"prlimit of 1", SYS_prlimit64, {1, RLIMIT_NOFILE, 8, 0}, EPERM},
+		{"prlimit with high bits", SYS_prlimit64, {high, RLIMIT_NOFILE, 8, 0}, EPERM},
+		{"prlimit of 1, pointer above 4 GiB", SYS_prlimit64,
+			{1, RLIMIT_NOFILE, 1UL << 40, 0}, EPERM},
+		{"limits of 1 are read", SYS_prlimit64, {1, 99, 0, 0}, 0},
+		{"own prlimit", SYS_prlimit64, {0, RLIMIT_NOFILE, 8, 0}, 0},
+		{"prlimit of another", SYS_prlimit64, {0x7fffffff, RLIMIT_NOFILE, 8, 0}, 0},
+		{"sched_setscheduler", SYS_sched_setscheduler, {1, 0, 8}, EPERM},
+		{"sched_setscheduler with high bits", SYS_sched_setscheduler, {high, 0, 8}, EPERM},
+		{"sched_setparam", SYS_sched_setparam, {1, 8}, EPERM},
+		{"sched_setattr", SYS_sched_setattr, {1, 8, 0}, EPERM},
+		{"sched_setaffinity", SYS_sched_setaffinity, {1, 8, 8}, EPERM},
+		{"own sched_setaffinity", SYS_sched_setaffinity, {0, 8, 8}, 0},
+		{"setpriority", SYS_setpriority, {PRIO_PROCESS, 1, 19}, EPERM},
+		{"setpriority with high bits", SYS_setpriority, {high - 1, high, 19}, EPERM},
+		{"setpriority of the group", SYS_setpriority, {PRIO_PGRP, 1, 19}, EPERM},
+		{"own setpriority", SYS_setpriority, {PRIO_PROCESS, 0, 19}, 0},
+		{"ioprio_set", SYS_ioprio_set, {1, 1, 0}, EPERM},
+		{"ioprio_set with high bits", SYS_ioprio_set, {high, high, 0}, EPERM},
+		{"own ioprio_set", SYS_ioprio_set, {1, 0, 4 << 13}, 0},
+	};
+
+	EXPECT(plan, BARE, attempts);
 }
 
 /* What the launcher does under the filters: make a process, wait for it, pass messages. */

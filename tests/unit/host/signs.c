@@ -81,3 +81,15 @@ Test(signs, this_host_can_be_read)
 	cr_expect_gt(strlen(signs.self), 0);
 	cr_expect_not(rf_signs_has_capability(&signs, 63));
 }
+
+Test(signs, a_controller_bound_to_version_1_is_found)
+{
+	const char *text = "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+			   "cpu\t0\t11\t1\nmemory\t5\t11\t1\npids\t0\t1\t1\n";
+
+	cr_expect(rf_signs_parse_v1(text, "memory"));
+	cr_expect_not(rf_signs_parse_v1(text, "pids"));
+	cr_expect_not(rf_signs_parse_v1(text, "cpu"));
+	cr_expect_not(rf_signs_parse_v1(text, "mem"));
+	cr_expect_not(rf_signs_parse_v1("", "memory"));
+}

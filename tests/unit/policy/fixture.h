@@ -28,6 +28,8 @@ struct fixture {
 	struct rf_plan *plan;
 	const char *environment[16];
 	const char *argv[4];
+	/* NULL: this host's. */
+	const char *mountinfo;
 	int pass_fds[8];
 	size_t n_pass_fds;
 };
@@ -133,6 +135,7 @@ static inline int make_plan(struct fixture *f)
 		.environment = f->environment,
 		.pass_fds = f->pass_fds,
 		.n_pass_fds = f->n_pass_fds,
+		.mountinfo = f->mountinfo,
 	};
 
 	f->plan = rf_plan_free(f->plan);

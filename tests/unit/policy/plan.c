@@ -343,13 +343,15 @@ Test(plan, a6_a_directory_that_cannot_be_made_leaves_nothing)
 	cr_assert(made.count == 0);
 }
 
-Test(plan, a6_a_missing_write_below_another_is_left_to_the_command)
+Test(plan, a6_a_missing_write_below_another_is_made_too)
 {
 	struct fixture f autofixture = fixture_new();
 
 	say(&f, "filesystem.write", "new/d");
 	must_plan(&f);
-	cr_assert(f.plan->create.count == 0);
+	cr_assert(f.plan->create.count == 1);
+	cr_assert_str_eq(f.plan->create.items[0], "new/d");
+	cr_assert_null(step_at(&f, "new/d"), "it needs no mount of its own");
 	make_file(&f, "file");
 	say(&f, "filesystem.write", "file/x");
 	must_refuse(&f, "write-unresolvable");

@@ -93,6 +93,8 @@ Test(read, a14_every_error_of_yaml_has_its_place)
 		{"filesystem:\n  read: !x [a]\n", "policy-syntax", 2, 12, NULL},
 		{"mode: read-only\n---\nmode: read-only\n", "policy-syntax", 2, 1, NULL},
 		{"%YAML 1.2\n---\nmode: read-only\n", "policy-syntax", 2, 1, NULL},
+		{"%YAML 9.9\n---\nmode: read-only\n", "policy-syntax", 1, 1, NULL},
+		{"# x\n%YAML 1.2\n%YAML 1.2\n---\nmode: read-only\n", "policy-syntax", 3, 7, NULL},
 		{"workspace: \"a\\0b\"\n", "policy-nul", 1, 12, NULL},
 		{"workspace: a\nmode: \xff\n", "policy-utf8", 2, 7, NULL},
 		{"workspace: 'a\n", "policy-syntax", 1, 13, NULL},

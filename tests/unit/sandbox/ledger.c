@@ -4,9 +4,12 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <sched.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 struct state {
@@ -143,19 +146,39 @@ Test(ledger, a_table_of_another_shape_is_refused_by_name)
 
 Test(ledger, a_full_disk_has_its_own_word)
 {
-	struct rf_ledger_record record = {.id = ID, .owner = {.pid = 7}};
+	struct rf_ledger_record record = {.owner = {.pid = 7}};
 	struct state state;
 	int r = 0;
 
-	open_state(&state);
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("none", "/mnt", "tmpfs", 0, "size=128k") < 0) {
+		cr_skip_test("needs root");
+		return;
+	}
+	state = (struct state){.directory = "/mnt"};
 	cr_assert_eq(rf_ledger_open(state.directory, &state.ledger, &state.diag), 0);
-	/* The database itself keeps the least number of pages that it may have. */
-	rf_ledger_limit_pages(state.ledger, 4);
 	memset(record.base_path, 'x', sizeof(record.base_path) - 1);
-	for (int i = 0; r == 0 && i < 64; i++) {
-		snprintf(record.id, sizeof(record.id), "%016x", (unsigned int)i);
+	for (unsigned int i = 0; r == 0 && i < 64; i++) {
+		snprintf(record.id, sizeof(record.id), "%016x", i);
 		r = rf_ledger_add(state.ledger, &record);
 	}
-	cr_expect_eq(r, -ENOSPC);
+	cr_expect_eq(r, -ENOSPC, "%d", r);
+	rf_ledger_free(state.ledger);
+	cr_expect_eq(umount("/mnt"), 0);
+}
+
+Test(ledger, one_that_another_program_holds_is_busy)
+{
+	struct rf_ledger_record record = {.id = ID, .owner = {.pid = 7}};
+	sqlite3 *other = NULL;
+	struct state state;
+
+	open_state(&state);
+	cr_assert_eq(rf_ledger_open(state.directory, &state.ledger, &state.diag), 0);
+	cr_assert_eq(sqlite3_open(state.path, &other), SQLITE_OK);
+	cr_assert_eq(sqlite3_exec(other, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+	cr_expect_eq(rf_ledger_add(state.ledger, &record), -EBUSY);
+	sqlite3_close(other);
+	cr_expect_eq(rf_ledger_add(state.ledger, &record), 0);
 	close_state(&state);
 }
