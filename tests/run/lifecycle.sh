@@ -473,6 +473,7 @@ deaths_leave_nothing()
 }
 
 needs test_c5_no_death_leaves_an_orphan root time:90
+needs test_c5_no_death_leaves_an_orphan cold
 test_c5_no_death_leaves_an_orphan()
 {
 	in_own_state deaths_leave_nothing
@@ -488,6 +489,7 @@ full_access_deaths_leave_nothing()
 }
 
 needs test_c5_no_death_leaves_an_orphan_without_a_namespace root time:90
+needs test_c5_no_death_leaves_an_orphan_without_a_namespace cold
 test_c5_no_death_leaves_an_orphan_without_a_namespace()
 {
 	in_own_state full_access_deaths_leave_nothing
@@ -552,6 +554,7 @@ test_c5_kills_in_the_midst_of_set_up_leave_nothing()
 }
 
 needs test_c5_a_few_kills_at_random_moments_leave_nothing guest root time:60
+needs test_c5_a_few_kills_at_random_moments_leave_nothing cold
 test_c5_a_few_kills_at_random_moments_leave_nothing()
 {
 	"$(probe life_kill)" 7 "$((SRANDOM % 1000))" "$RF" run -- \
@@ -628,6 +631,7 @@ dead_launcher_is_swept()
 }
 
 needs test_f_70_sweep_cleans_up_and_again_is_harmless root
+needs test_f_70_sweep_cleans_up_and_again_is_harmless cold
 test_f_70_sweep_cleans_up_and_again_is_harmless()
 {
 	in_own_state dead_launcher_is_swept

@@ -199,6 +199,7 @@ test_f_94_a_run_is_charged_for_itself_alone()
 }
 
 needs test_f_86_a_busy_cgroup_is_explained guest root cgroup-limits
+needs test_f_86_a_busy_cgroup_is_explained cold
 test_f_86_a_busy_cgroup_is_explained()
 {
 	local mount status=0

@@ -166,8 +166,7 @@ static int add_stage(struct rf_bubblewrap *b, const struct rf_plan *plan)
 
 	if (r == 0 && plan->has_user_namespace)
 		r = rf_strv_add_all(&b->arguments, mapped);
-	/* Where the tree goes; whatever step the workspace has itself is the stage's. */
-	return r < 0 ? r : add(b, "--tmpfs", plan->workspace, NULL);
+	return r;
 }
 
 /*
@@ -202,13 +201,20 @@ int rf_bubblewrap_make(const struct rf_plan *plan, bool has_fds,
 	struct rf_bubblewrap b rf_autobubblewrap = {0};
 	int r;
 
+	bool has_stage = false;
+
 	b.fds = calloc(plan->n_view + 1, sizeof(*b.fds));
 	b.owned_fds = calloc(plan->n_view + 1, sizeof(*b.owned_fds));
 	if (!b.fds || !b.owned_fds)
 		return -ENOMEM;
 	r = add_namespaces(&b, plan);
 	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
-		if (!rf_bubblewrap_is_staged(plan, &plan->view[i]))
+		/* Where the tree goes, after what the workspace itself may lie below (/tmp). */
+		if (rf_bubblewrap_is_staged(plan, &plan->view[i])) {
+			if (!has_stage)
+				r = add(&b, "--tmpfs", plan->workspace, NULL);
+			has_stage = true;
+		} else
 			r = add_step(&b, plan, &plan->view[i], has_fds);
 	}
 	if (r == 0)

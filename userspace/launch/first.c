@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -128,8 +129,11 @@ void rf_first_run(const struct rf_first *first)
 
 	if (r == 0) {
 		rf_first_wait(first);
-		r = rf_first_user(first, &failure);
+		if (first->has_own_mounts && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			r = rf_fail(&failure, errno, "making the mounts private");
 	}
+	if (r == 0)
+		r = rf_first_user(first, &failure);
 	if (r == 0)
 		r = rf_first_stage(first, &failure);
 	if (r == 0)

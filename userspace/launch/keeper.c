@@ -48,6 +48,7 @@ struct rf_keeper {
 	pid_t launcher;
 	int controller;
 	int client;
+	bool has_own_mounts; /* of the first process */
 	bool has_cgroup;
 	bool has_kill_file;
 	bool is_killed;
@@ -162,8 +163,10 @@ static int rf_keeper_open_gate(struct rf_keeper *keeper, struct rf_launch_messag
 
 static _Noreturn void rf_keeper_child(struct rf_keeper *keeper)
 {
-	const struct rf_first first = {
-		.plan = &keeper->plan, .channel = keeper->launcher_end, .gate = keeper->gate_end};
+	const struct rf_first first = {.plan = &keeper->plan,
+		.channel = keeper->launcher_end,
+		.gate = keeper->gate_end,
+		.has_own_mounts = keeper->has_own_mounts};
 
 	rf_fd_close_p(&keeper->gate);
 	rf_fd_close_p(&keeper->channel);
@@ -186,12 +189,18 @@ static int rf_keeper_spawn(struct rf_keeper *keeper, struct rf_launch_message *f
 	 * bubblewrap becomes init of a PID namespace of its own, so that its death is the death of
 	 * what it cloned: bubblewrap's child waits for it on an eventfd that never ends, and has no
 	 * parent-death signal before the launcher sets one. Without the privilege there is none.
+	 *
+	 * The mount namespace of its own lets it cut propagation: what the host mounts below a
+	 * granted path while the command runs would arrive in the sandbox, writable and without
+	 * nodev.
 	 */
 	if (keeper->plan.head.flags & RF_KEEPER_HAS_BWRAP)
-		arguments.flags |= CLONE_NEWPID;
+		arguments.flags |= CLONE_NEWPID | CLONE_NEWNS;
+	keeper->has_own_mounts = arguments.flags & CLONE_NEWNS;
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 	if (pid < 0 && errno == EPERM) {
-		arguments.flags &= ~(uint64_t)CLONE_NEWPID;
+		arguments.flags &= ~(uint64_t)(CLONE_NEWPID | CLONE_NEWNS);
+		keeper->has_own_mounts = false;
 		pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 	}
 	if (pid < 0)

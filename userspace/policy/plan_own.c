@@ -64,11 +64,13 @@ static const char *variable(const struct rf_planner *planner, const char *name)
 	return NULL;
 }
 
-static int add_home(struct owns *owns, const char *home, bool is_made)
+static int add_home(struct owns *owns, const char *home, bool is_made, bool has_ledger)
 {
 	int r = add(owns, home, ".config/ringfence", RF_NODE_PROTECT, is_made);
 
-	return r < 0 ? r : add(owns, home, ".local/state/ringfence", RF_NODE_DENY, is_made);
+	return r < 0 ? r
+		     : add(owns, home, ".local/state/ringfence", RF_NODE_DENY,
+			       is_made && has_ledger);
 }
 
 static int add_system(struct owns *owns, bool is_made)
@@ -82,7 +84,8 @@ static int add_system(struct owns *owns, bool is_made)
 
 /*
  * What exists is covered for everybody. What is missing is made for those who would use it: the
- * system's for root, a home's for its user.
+ * system's for root, a home's for its user. Root's ledger is the system's, and others have theirs
+ * in the home that the user database says.
  */
 static int list_owns(const struct rf_planner *planner, struct owns *owns)
 {
@@ -95,15 +98,15 @@ static int list_owns(const struct rf_planner *planner, struct owns *owns)
 	int r = add_system(owns, is_root && !is_other);
 
 	if (r == 0)
-		r = add_home(owns, planner->facts->home, !is_other);
+		r = add_home(owns, planner->facts->home, !is_other, !is_root);
 	if (r == 0)
-		r = add_home(owns, variable(planner, "HOME"), !is_other);
+		r = add_home(owns, variable(planner, "HOME"), !is_other, false);
 	if (r == 0)
-		r = add_home(owns, planner->command_home, is_other);
+		r = add_home(owns, planner->command_home, is_other, planner->plan->uid != 0);
 	if (r == 0)
 		r = add(owns, config, "ringfence", RF_NODE_PROTECT, !is_other);
 	if (r == 0)
-		r = add(owns, state, "ringfence", RF_NODE_DENY, !is_other);
+		r = add(owns, state, "ringfence", RF_NODE_DENY, !is_root);
 	if (r == 0)
 		r = add(owns, runtime, "ringfence", RF_NODE_DENY, !is_root);
 	snprintf(name, sizeof(name), "ringfence-%u", (unsigned int)planner->facts->uid);

@@ -49,6 +49,37 @@ void rf_peer_reply(struct rf_peer *peer, json_t *parameters_stolen, bool continu
 	arrange_flush(peer);
 }
 
+static int send_result(struct rf_peer *peer, json_t *result)
+{
+	json_t *refusal = json_object_get(result, "refusal");
+	json_t *parameters = json_object();
+
+	json_object_set(parameters, "result", result);
+	if (!refusal)
+		return rf_wire_reply(peer->wire, parameters, false);
+	json_object_set(parameters, "refusal", refusal);
+	return rf_wire_error(peer->wire, RF_ERROR_REFUSED, parameters);
+}
+
+/*
+ * The command chooses how large its tree, its denials and its argument list are. What does not fit
+ * is left out by name, never the result itself: a client without one would wait for ever.
+ */
+void rf_peer_result(struct rf_peer *peer, json_t *result)
+{
+	static const char *const large[] = {"tree", "denials", "argv"};
+	int r = send_result(peer, result);
+
+	for (size_t i = 0; r == -EMSGSIZE && i < RF_ARRAY_SIZE(large); i++) {
+		json_object_set_new(result, large[i], json_null());
+		json_object_set_new(result, "complete", json_false());
+		r = send_result(peer, result);
+	}
+	if (r < 0)
+		peer->is_closing = true;
+	arrange_flush(peer);
+}
+
 void rf_peer_error(struct rf_peer *peer, const char *error, json_t *parameters_stolen)
 {
 	(void)rf_wire_error(peer->wire, error, parameters_stolen);

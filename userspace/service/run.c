@@ -240,12 +240,21 @@ static void on_started(struct rf_sandbox *sandbox, void *userdata)
 	rf_peer_reply(userdata, json_pack("{s:{s:s}}", "started", "id", sandbox->id), true);
 }
 
+/* A client that was stopped reads nothing, and the command can make events without end. */
+#define EVENTS_QUEUED_MAX_BYTES (64U * 1024 * 1024)
+
 static void on_event(struct rf_sandbox *sandbox rf_unused, json_t *event, void *userdata)
 {
-	json_t *parameters = json_object();
+	struct rf_peer *peer = userdata;
+	json_t *parameters;
 
+	if (rf_wire_output_bytes(peer->wire) > EVENTS_QUEUED_MAX_BYTES) {
+		peer->n_dropped++;
+		return;
+	}
+	parameters = json_object();
 	json_object_set(parameters, "event", event);
-	rf_peer_reply(userdata, parameters, true);
+	rf_peer_reply(peer, parameters, true);
 }
 
 static void on_notice(struct rf_sandbox *sandbox rf_unused, const char *text, void *userdata)
@@ -259,17 +268,15 @@ static void on_notice(struct rf_sandbox *sandbox rf_unused, const char *text, vo
 static void on_ended(struct rf_sandbox *sandbox rf_unused, json_t *result, void *userdata)
 {
 	struct rf_peer *peer = userdata;
-	json_t *refusal = json_object_get(result, "refusal");
-	json_t *parameters = json_object();
+	char text[96];
 
 	peer->sandbox = NULL;
-	json_object_set(parameters, "result", result);
-	if (refusal) {
-		json_object_set(parameters, "refusal", refusal);
-		rf_peer_error(peer, RF_ERROR_REFUSED, parameters);
-		return;
+	if (peer->n_dropped > 0) {
+		snprintf(text, sizeof(text), "%llu events were dropped: their reader was too slow",
+			(unsigned long long)peer->n_dropped);
+		rf_peer_reply(peer, json_pack("{s:s}", "warning", text), true);
 	}
-	rf_peer_reply(peer, parameters, false);
+	rf_peer_result(peer, result);
 }
 
 static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)

@@ -50,6 +50,8 @@ struct rf_peer {
 	/* The batch of files that runs for it. */
 	struct rf_files *files;
 	bool is_closing;
+	/* Events that were not queued, since the peer reads too slowly. */
+	uint64_t n_dropped;
 };
 
 /* One call's parts; borrowed. */
@@ -73,6 +75,8 @@ int rf_peer_new(struct rf_service *service, int socket, struct rf_peer **ret_pee
 struct rf_peer *rf_peer_free(struct rf_peer *peer);
 /* Queues a reply and arranges for it to be written. */
 void rf_peer_reply(struct rf_peer *peer, json_t *parameters_stolen, bool continues);
+/* The last reply of a run: one that is too large for a message goes without its process tree. */
+void rf_peer_result(struct rf_peer *peer, json_t *result);
 void rf_peer_error(struct rf_peer *peer, const char *error, json_t *parameters_stolen);
 /* io.ringfence.Refused with the refusal and a result. */
 void rf_peer_refuse(struct rf_peer *peer, const struct rf_diag *diag, json_t *result_stolen);
