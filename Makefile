@@ -191,7 +191,7 @@ check:
 	tools/setup all
 	$(MAKE) programs tests probes
 	$(MAKE) unit
-	RF_OUT=$(CURDIR)/$(O) tests/runner --results out/results/host.tsv
+	RF_OUT=$(CURDIR)/$(O) tests/runner --warm --retry --results out/results/host.tsv
 	$(if $(filter 1,$(SAN)),,$(MAKE) matrix)
 
 matrix: programs probes

@@ -29,6 +29,13 @@ needs()
 	needs_of[$test]+=" $*"
 }
 
+# needs_all FEATURE...: of every test in the file.
+declare -g needs_of_file=
+needs_all()
+{
+	needs_of_file+=" $*"
+}
+
 # Where in the test file it happened, however deep in the helpers.
 _where()
 {

@@ -4,6 +4,9 @@
 # The guarded filesystem, through its command: E1 to E7, F-15, F-37, F-42, and what may be wrong with
 # what it is given. Everything runs on whatever engine the host gives, and again on plain calls.
 
+# What it tests goes by files and words, not by the kernel's mechanisms: once is enough.
+needs_all host
+
 # request JSON... : a batch of them; results in the file `results`. Any may fail.
 request()
 {

@@ -4,6 +4,9 @@
 # Policies as they are read, the plan that they become and what it refuses: A1, A2, A13, A14, A16, B11,
 # B14.
 
+# What it tests goes by files and words, not by the kernel's mechanisms: once is enough.
+needs_all host
+
 result=${RF_SCRATCH-}/result
 messages=${RF_SCRATCH-}/messages
 
