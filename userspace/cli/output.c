@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -17,7 +19,7 @@
 static int refuse_file(const char *target, const char *option, int error, struct rf_diag *diag)
 {
 	int r = rf_diag_refuse(diag, "output-file", "cannot open %s for --%s: %s", target, option,
-		error == ELOOP ? "it is a symbolic link" : strerror(error));
+		error == ELOOP ? "a symbolic link is on its way" : strerror(error));
 
 	rf_diag_path(diag, target);
 	if (error == ELOOP)
@@ -25,11 +27,25 @@ static int refuse_file(const char *target, const char *option, int error, struct
 	return r;
 }
 
+/*
+ * No link is followed in any component: one that lies in the workspace could have been planted by
+ * an earlier run, and lead the result to where the command may forge it.
+ */
+static int open_without_links(const char *target)
+{
+	struct open_how how = {
+		.flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC,
+		.mode = S_IRUSR | S_IWUSR,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, target, &how, sizeof(how));
+}
+
 static int open_file(const char *target, const char *option, int *ret_fd, struct rf_diag *diag)
 {
 	/* Emptied only after the look at what it is. */
-	int fd rf_autoclose = open(
-		target, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+	int fd rf_autoclose = open_without_links(target);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
