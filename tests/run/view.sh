@@ -225,7 +225,7 @@ test_f_39_a_file_gets_the_rights_of_a_file()
 # A file and a directory change places while runs start: 0 or 125, and never a bare EINVAL.
 test_f_39_a_file_exchanged_for_a_directory_is_no_raw_error()
 {
-	local swapper i status
+	local swapper status
 	echo a >f
 	mkdir d
 	"$(probe path_swap)" f d &

@@ -42,17 +42,20 @@ static void rf_command_fail(struct rf_launch_message *answer, int error, int sta
  * The C library keeps 32 and 33 to itself: its sigaction refuses them, and its posix_spawn leaves
  * them ignored, which exec would hand on.
  */
-static void rf_command_internal_signals(void)
+static void rf_command_internal_signals(uint64_t ignored)
 {
-	struct {
-		void *handler;
-		unsigned long flags;
-		void *restorer;
-		uint64_t mask;
-	} action = {0};
+	for (int number = 32; number <= 33; number++) {
+		struct {
+			void *handler;
+			unsigned long flags;
+			void *restorer;
+			uint64_t mask;
+		} action = {0};
 
-	syscall(SYS_rt_sigaction, 32, &action, NULL, sizeof(action.mask));
-	syscall(SYS_rt_sigaction, 33, &action, NULL, sizeof(action.mask));
+		if (ignored >> (number - 1) & 1)
+			action.handler = (void *)SIG_IGN;
+		syscall(SYS_rt_sigaction, number, &action, NULL, sizeof(action.mask));
+	}
 }
 
 static int rf_command_signals(const struct rf_sandbox *sandbox)
@@ -67,7 +70,7 @@ static int rf_command_signals(const struct rf_sandbox *sandbox)
 		/* KILL and STOP answer EINVAL. */
 		sigaction(number, &action, NULL);
 	}
-	rf_command_internal_signals();
+	rf_command_internal_signals(sandbox->head.ignored_signals);
 	sigemptyset(&none);
 	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }

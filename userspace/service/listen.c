@@ -185,8 +185,9 @@ static void remove_directories(const struct rf_service *service)
 {
 	char *directory rf_autofree = socket_directory(service);
 
-	if (directory && rmdir(directory) == 0)
-		(void)rmdir(service->controller->runtime);
+	if (directory)
+		(void)rmdir(directory);
+	(void)rmdir(service->controller->runtime);
 }
 
 void rf_service_unlisten(struct rf_service *service)
@@ -195,7 +196,7 @@ void rf_service_unlisten(struct rf_service *service)
 	service->listen_fd = rf_close(service->listen_fd);
 	if (service->listen_path)
 		(void)unlink(service->listen_path);
-	if (service->listen_path && geteuid() != 0)
+	if (service->controller && geteuid() != 0)
 		remove_directories(service);
 	free(service->listen_path);
 	service->listen_path = NULL;
