@@ -243,6 +243,17 @@ static int compare_steps(const void *left, const void *right)
 	return order ? order : (l > r) - (l < r);
 }
 
+static int add_place(struct rf_buf *buf, const struct rf_view_step *step)
+{
+	uint64_t dev = step->kind == RF_VIEW_MASK ? 0 : step->source_dev;
+	uint64_t ino = step->kind == RF_VIEW_MASK ? 0 : step->source_ino;
+	int r = rf_buf_add(buf, &dev, sizeof(dev));
+
+	if (r == 0)
+		r = rf_buf_add(buf, &ino, sizeof(ino));
+	return r < 0 ? r : add_string(buf, step->destination);
+}
+
 /* Of several steps at one place the last covers the others. */
 static int add_places(struct rf_buf *buf, const struct rf_plan *plan, uint32_t *ret_count)
 {
@@ -255,20 +266,13 @@ static int add_places(struct rf_buf *buf, const struct rf_plan *plan, uint32_t *
 	for (size_t i = 0; i < plan->n_view; i++)
 		steps[i] = &plan->view[i];
 	qsort(steps, plan->n_view, sizeof(*steps), compare_steps);
-	for (size_t i = 0; r == 0 && i < plan->n_view; i++) {
-		const struct rf_view_step *step = steps[i];
-		uint64_t dev = step->kind == RF_VIEW_MASK ? 0 : step->source_dev;
-		uint64_t ino = step->kind == RF_VIEW_MASK ? 0 : step->source_ino;
-
-		if (!is_checked(step) ||
-			(steps[i + 1] && strcmp(steps[i + 1]->destination, step->destination) == 0))
+	/* A NULL ends the list. */
+	for (const struct rf_view_step **at = steps; r == 0 && at[0]; at++) {
+		if (!is_checked(at[0]) ||
+			(at[1] && strcmp(at[1]->destination, at[0]->destination) == 0))
 			continue;
 		count++;
-		r = rf_buf_add(buf, &dev, sizeof(dev));
-		if (r == 0)
-			r = rf_buf_add(buf, &ino, sizeof(ino));
-		if (r == 0)
-			r = add_string(buf, step->destination);
+		r = add_place(buf, at[0]);
 	}
 	*ret_count = count;
 	return r;
