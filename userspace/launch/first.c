@@ -42,6 +42,21 @@ static void rf_first_wait(const struct rf_first *first)
 		_exit(RF_FIRST_FAILED);
 }
 
+/*
+ * Nothing that is mounted outside later arrives here. bubblewrap looks its child up in /proc by the
+ * number that it has in the PID namespace of our own, so /proc must be that namespace's.
+ */
+static int rf_first_mounts(const struct rf_first *first, struct rf_launch_message *failure)
+{
+	if (!first->has_own_mounts)
+		return 0;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return rf_fail(failure, errno, "making the mounts private");
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return rf_fail(failure, errno, "mounting /proc");
+	return 0;
+}
+
 static int rf_first_user(const struct rf_first *first, struct rf_launch_message *failure)
 {
 	const struct rf_keeper_spec *head = &first->plan->head;
@@ -129,8 +144,7 @@ void rf_first_run(const struct rf_first *first)
 
 	if (r == 0) {
 		rf_first_wait(first);
-		if (first->has_own_mounts && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-			r = rf_fail(&failure, errno, "making the mounts private");
+		r = rf_first_mounts(first, &failure);
 	}
 	if (r == 0)
 		r = rf_first_user(first, &failure);
