@@ -474,6 +474,7 @@ deaths_leave_nothing()
 
 needs test_c5_no_death_leaves_an_orphan root time:90
 needs test_c5_no_death_leaves_an_orphan cold
+needs test_c5_no_death_leaves_an_orphan cold
 test_c5_no_death_leaves_an_orphan()
 {
 	in_own_state deaths_leave_nothing
@@ -489,6 +490,7 @@ full_access_deaths_leave_nothing()
 }
 
 needs test_c5_no_death_leaves_an_orphan_without_a_namespace root time:90
+needs test_c5_no_death_leaves_an_orphan_without_a_namespace cold
 needs test_c5_no_death_leaves_an_orphan_without_a_namespace cold
 test_c5_no_death_leaves_an_orphan_without_a_namespace()
 {
@@ -534,6 +536,7 @@ killed_at_random_moments_on_the_host()
 }
 
 needs test_c5_kills_at_random_moments_leave_nothing host root time:180
+needs test_c5_kills_at_random_moments_leave_nothing cold
 test_c5_kills_at_random_moments_leave_nothing()
 {
 	in_own_state killed_at_random_moments_on_the_host
@@ -548,12 +551,14 @@ killed_in_the_midst_of_set_up()
 }
 
 needs test_c5_kills_in_the_midst_of_set_up_leave_nothing root time:90
+needs test_c5_kills_in_the_midst_of_set_up_leave_nothing cold
 test_c5_kills_in_the_midst_of_set_up_leave_nothing()
 {
 	in_own_state killed_in_the_midst_of_set_up
 }
 
 needs test_c5_a_few_kills_at_random_moments_leave_nothing guest root time:60
+needs test_c5_a_few_kills_at_random_moments_leave_nothing cold
 needs test_c5_a_few_kills_at_random_moments_leave_nothing cold
 test_c5_a_few_kills_at_random_moments_leave_nothing()
 {
@@ -582,6 +587,7 @@ stopped_controller_does_not_help()
 }
 
 needs test_c5_the_keeper_needs_no_controller_to_see_the_client_die root
+needs test_c5_the_keeper_needs_no_controller_to_see_the_client_die cold
 test_c5_the_keeper_needs_no_controller_to_see_the_client_die()
 {
 	in_own_state stopped_controller_does_not_help
@@ -631,6 +637,7 @@ dead_launcher_is_swept()
 }
 
 needs test_f_70_sweep_cleans_up_and_again_is_harmless root
+needs test_f_70_sweep_cleans_up_and_again_is_harmless cold
 needs test_f_70_sweep_cleans_up_and_again_is_harmless cold
 test_f_70_sweep_cleans_up_and_again_is_harmless()
 {
@@ -771,6 +778,7 @@ records_are_judged()
 }
 
 needs test_c6_each_record_is_judged_by_its_identity root cgroup time:90
+needs test_c6_each_record_is_judged_by_its_identity cold
 test_c6_each_record_is_judged_by_its_identity()
 {
 	in_own_state records_are_judged
@@ -790,6 +798,7 @@ own_cgroup_is_left_alone()
 }
 
 needs test_c6_a_sweep_never_kills_the_cgroup_that_it_sits_in root cgroup
+needs test_c6_a_sweep_never_kills_the_cgroup_that_it_sits_in cold
 test_c6_a_sweep_never_kills_the_cgroup_that_it_sits_in()
 {
 	in_own_state own_cgroup_is_left_alone
@@ -810,6 +819,7 @@ live_run_survives_a_sweep()
 }
 
 needs test_c11_a_record_is_alive_while_its_controller_is root
+needs test_c11_a_record_is_alive_while_its_controller_is cold
 test_c11_a_record_is_alive_while_its_controller_is()
 {
 	in_own_state live_run_survives_a_sweep
@@ -858,6 +868,7 @@ with sqlite3.connect("/var/lib/ringfence/ledger.db") as db: db.execute("CREATE T
 }
 
 needs test_c6_a_ledger_that_cannot_be_used_is_named root
+needs test_c6_a_ledger_that_cannot_be_used_is_named cold
 test_c6_a_ledger_that_cannot_be_used_is_named()
 {
 	in_own_state a_broken_ledger_is_named
