@@ -237,21 +237,6 @@ test_f_15_refused_io_uring_gives_the_same_results()
 		"$(grep -v glob b | jq -c 'del(.engine, .stat.atime_ns)')"
 }
 
-needs test_f_15_io_uring_switched_off_for_the_host_gives_plain_calls guest io-uring kernel:6.12 alone
-test_f_15_io_uring_switched_off_for_the_host_gives_plain_calls()
-{
-	local before
-	before=$(cat /proc/sys/kernel/io_uring_disabled)
-	echo one >f
-	echo '{"op":"read","path":"f"}' >req.json
-	"$RF" fs batch req.json >a
-	echo 2 >/proc/sys/kernel/io_uring_disabled
-	"$RF" fs batch req.json >b || true
-	echo "$before" >/proc/sys/kernel/io_uring_disabled
-	expect_json b .engine plain
-	expect_eq "$(jq -c 'del(.engine)' b)" "$(jq -c 'del(.engine)' a)"
-}
-
 needs test_e3_io_uring_serves_where_the_host_has_it io-uring
 test_e3_io_uring_serves_where_the_host_has_it()
 {
