@@ -80,18 +80,14 @@ static void method_kill(struct rf_peer *peer, struct rf_call *call)
 	rf_sandbox_stop(sandbox, RF_REASON_ABORT, grace_ms);
 }
 
-void rf_methods_tell_end(struct rf_service *service, const char *id, const json_t *result)
+void rf_methods_tell_end(struct rf_service *service, const char *id, json_t *result)
 {
 	for (struct rf_peer *at = service->peers; at; at = at->next) {
-		json_t *parameters;
-
 		if (!at->awaited_id || strcmp(at->awaited_id, id) != 0)
 			continue;
 		free(at->awaited_id);
 		at->awaited_id = NULL;
-		parameters = json_object();
-		json_object_set(parameters, "result", (json_t *)result);
-		rf_peer_reply(at, parameters, false);
+		rf_peer_result(at, result);
 	}
 }
 

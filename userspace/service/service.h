@@ -86,7 +86,7 @@ void rf_service_settle(struct rf_service *service);
 /* methods.c: false when the method is none of them. */
 bool rf_methods_dispatch(struct rf_peer *peer, struct rf_call *call);
 /* The end of a sandbox, for peers that wait for it. */
-void rf_methods_tell_end(struct rf_service *service, const char *id, const json_t *result);
+void rf_methods_tell_end(struct rf_service *service, const char *id, json_t *result);
 
 /* files.c */
 void rf_method_file_batch(struct rf_peer *peer, struct rf_call *call);
