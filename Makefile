@@ -2,7 +2,7 @@
 #
 # Ringfence. `make` builds; `sudo make demo` and `sudo make check` install what they need first.
 #
-#	make            out/ringfence, out/ringfenced, out/ringfence-launch
+#	make            out/ringfence, out/ringfenced, out/ringfence-launch, out/lib
 #	make SAN=1 …    the same with address and undefined sanitizers, in out/san
 #	make CC=clang-14 O=out/clang …
 #	make unit | fuzz | lint | bench | matrix | check | check-fresh | demo | man | clean
@@ -23,7 +23,8 @@ Q := $(if $(V),,@)
 note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 .SUFFIXES:
 .DELETE_ON_ERROR:
-.PHONY: all schema unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes install
+.PHONY: all schema unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes \
+	library install install-library
 
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
@@ -44,6 +45,15 @@ CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_ver
 	output plan plan_text print ps report request run sandboxes sweep
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \
 	tree userns
+
+# libringfence: what its headers declare, and what that needs. Other parts of the library add theirs.
+LIBRINGFENCE_SOURCES := base/clock base/diag base/fd base/json base/path base/strv base/units \
+	fs/batch fs/copy fs/digest fs/directory fs/engine fs/flow fs/flow_change fs/glob fs/glob_brace \
+	fs/glob_segment fs/glob_walk fs/list fs/names fs/names_change fs/open fs/remove fs/resolve \
+	fs/temporary fs/walk fs/where
+LIBRINGFENCE_HEADERS := base/attr.h fs/fs.h fs/glob.h
+LIBRINGFENCE_REQUIRES := liburing libcrypto
+LIBRINGFENCE_ABI := 0
 
 # BPF objects: one concern a file, linked into one skeleton.
 BPF_SOURCES := exec socket tree
@@ -96,7 +106,7 @@ CONTROLLER_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(FS) $(ENFORCE) $(AUDIT
 LIBRARY_OBJECTS := $(BASE) $(POLICY) $(HOST) $(WIRE) $(FS) $(ENFORCE) $(AUDIT) $(SANDBOX)
 SKELETON := out/bpf/ringfence.skel.h
 
-all: programs
+all: programs library
 programs: $(O)/ringfence $(O)/ringfenced $(O)/ringfence-launch
 
 $(O)/ringfence: $(CLIENT_OBJECTS)
@@ -124,6 +134,36 @@ $(O)/userspace/%.o: userspace/%.c
 $(ENFORCE): $(SKELETON)
 # Embedded by the assembler, which the compiler's dependency files do not see.
 $(O)/userspace/wire/service.o: userspace/wire/io.ringfence.varlink
+
+# The library in both shapes, never with sanitizers: what the map lists can be linked, all else is gone
+# or hidden. Unused sections go first, so that a helper of base/ does not bring in a library that
+# nothing here calls.
+LIB := $(O)/lib
+LIBRINGFENCE := $(LIBRINGFENCE_SOURCES:%=$(LIB)/userspace/%.o)
+LIBRINGFENCE_MAP := userspace/include/libringfence.map
+
+library: $(LIB)/libringfence.a $(LIB)/libringfence.so
+
+$(LIB)/userspace/%.o: userspace/%.c
+	@mkdir -p $(@D)
+	$(call note,CC)
+	$(Q)$(CC) $(filter-out -fPIE $(SANITIZE),$(ALL_CFLAGS)) -fPIC -ffunction-sections -fdata-sections -c -o $@ $<
+
+$(LIB)/libringfence.so.$(LIBRINGFENCE_ABI): $(LIBRINGFENCE) $(LIBRINGFENCE_MAP)
+	$(call note,LINK)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(LIBRINGFENCE_MAP) \
+		-Wl,--gc-sections -Wl,--as-needed -Wl,-z,relro,-z,now -Wl,--no-undefined -o $@ \
+		$(LIBRINGFENCE) $(call pkg,--libs,$(LIBRINGFENCE_REQUIRES))
+
+$(LIB)/libringfence.so: $(LIB)/libringfence.so.$(LIBRINGFENCE_ABI)
+	$(Q)ln -sf $(<F) $@
+
+$(LIB)/libringfence.a: $(LIBRINGFENCE) $(LIBRINGFENCE_MAP)
+	$(call note,AR)
+	$(Q)sed -n 's/^\t\t\(rf_[a-z_]*\);$$/\1/p' $(LIBRINGFENCE_MAP) >$(LIB)/symbols
+	$(Q)ld -r --gc-sections $$(sed 's/^/-u /' $(LIB)/symbols) -o $(LIB)/ringfence.o $(LIBRINGFENCE)
+	$(Q)objcopy --keep-global-symbols=$(LIB)/symbols $(LIB)/ringfence.o
+	$(Q)rm -f $@ && ar rcsD $@ $(LIB)/ringfence.o
 
 # ---- Phase 4: BPF -------------------------------------------------------------------------------
 
@@ -160,7 +200,7 @@ schema: $(O)/tools/schema
 
 UNIT := $(O)/tests/unit/run
 
-tests: $(UNIT) probes
+tests: $(UNIT) probes library
 
 $(UNIT): $(UNIT_SOURCES:%.c=$(O)/%.o) $(LIBRARY_OBJECTS)
 	$(call note,LINK)
@@ -279,7 +319,7 @@ bench:
 	$(MAKE) programs probes
 	tools/bench/run
 
-MAN := ringfence.1 ringfence-events.5 ringfence-fs.1 ringfence-policy.5 ringfenced.8
+MAN := ringfence.1 ringfence.3 ringfence-events.5 ringfence-fs.1 ringfence-policy.5 ringfenced.8
 
 man: $(MAN:%=out/man/%)
 
@@ -288,7 +328,7 @@ out/man/%: docs/%.scd
 	$(call note,MAN)
 	$(Q)scdoc <$< >$@
 
-install: programs man
+install: programs man install-library
 	install -Dm755 out/ringfence $(DESTDIR)$(PREFIX)/bin/ringfence
 	install -Dm755 out/ringfenced $(DESTDIR)$(PREFIX)/libexec/ringfence/ringfenced
 	install -Dm755 out/ringfence-launch $(DESTDIR)$(PREFIX)/libexec/ringfence/ringfence-launch
@@ -297,8 +337,21 @@ install: programs man
 		install -Dm644 out/man/$$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; \
 	done
 
+install-library: library
+	for header in ringfence-fs.h $(LIBRINGFENCE_HEADERS); do \
+		from=userspace/$$header; [ -e $$from ] || from=userspace/include/$$header; \
+		install -Dm644 $$from $(DESTDIR)$(PREFIX)/include/ringfence/$$header || exit 1; \
+	done
+	install -Dm755 $(LIB)/libringfence.so.$(LIBRINGFENCE_ABI) \
+		$(DESTDIR)$(PREFIX)/lib/libringfence.so.$(LIBRINGFENCE_ABI)
+	ln -sf libringfence.so.$(LIBRINGFENCE_ABI) $(DESTDIR)$(PREFIX)/lib/libringfence.so
+	install -Dm644 $(LIB)/libringfence.a $(DESTDIR)$(PREFIX)/lib/libringfence.a
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@REQUIRES@|$(LIBRINGFENCE_REQUIRES)|' \
+		userspace/include/ringfence.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/ringfence.pc
+
 clean:
-	rm -rf out/userspace out/bpf out/tests out/san out/clang out/fuzz out/lint out/man out/ringfence \
+	rm -rf out/lib out/userspace out/bpf out/tests out/san out/clang out/fuzz out/lint out/man out/ringfence \
 		out/ringfenced out/ringfence-launch
 
--include $(shell find $(O)/userspace $(O)/tests -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(O)/userspace $(O)/tests $(O)/lib -type f -name '*.d' 2>/dev/null)

@@ -2,8 +2,7 @@
 #pragma once
 
 /*
- * The guarded filesystem for C programs: one header for all of it. What is declared by the three
- * below is stable; the headers beside them are not.
+ * The guarded filesystem for C programs, in libringfence (pkg-config ringfence, ringfence(3)):
  *
  *	struct rf_fs *fs rf_autofs = NULL;
  *	const char *const patterns[] = {"src/ ** / *.c", NULL};     (without the blanks)
@@ -17,10 +16,24 @@
  *	rf_fs_set_glob(fs, rf_glob_run);
  *	r = rf_fs_batch(fs, requests, 2, results);
  *
- * fs.h is the filesystem, glob.h its patterns (which can be used without one), request.h the JSON
- *of `ringfence fs batch` and FileBatch.
+ * fs.h is the filesystem, glob.h its patterns, which can be used without one. What the two declare
+ * is stable; the headers beside them are not.
  */
+
+/* Before the linkage of C, which is not theirs. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #include "fs/fs.h"
 #include "fs/glob.h"
-#include "fs/request.h"
+
+#ifdef __cplusplus
+}
+#endif
