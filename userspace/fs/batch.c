@@ -366,11 +366,65 @@ static void start_flow(struct batch *batch, size_t i, struct rf_fs_where *where)
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
+/* A directory is looked up again after so many uses, and one under a name may become another. */
+static const struct rf_fs_pin *synced_before(const struct batch *batch, const struct rf_fs_pin *pin)
+{
+	const struct rf_fs_pin *at = batch->pins;
+
+	while (at != pin && !(at->needs_sync && !at->same && !at->sync_error &&
+				    at->dev == pin->dev && at->ino == pin->ino))
+		at = at->next;
+	return at == pin ? NULL : at;
+}
+
+static void end_sync(const struct rf_fs_call *call)
+{
+	struct rf_fs_pin *pin = call->owner;
+
+	pin->sync_error = -call->result;
+	rf_close(call->fd);
+}
+
+static void start_sync(struct batch *batch, struct rf_fs_pin *pin)
+{
+	struct rf_fs_engine_state *engine = batch->fs->engine;
+	struct stat found;
+	int fd = fstat(pin->fd, &found) < 0 ? -errno : 0;
+
+	if (fd == 0) {
+		pin->dev = found.st_dev;
+		pin->ino = found.st_ino;
+		pin->same = synced_before(batch, pin);
+		if (pin->same)
+			return;
+		/* What is held is O_PATH, which no fsync takes. */
+		fd = rf_fs_openat(batch->fs, pin->fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	}
+	if (fd < 0) {
+		pin->sync_error = -fd;
+		return;
+	}
+	pin->sync = (struct rf_fs_call){.kind = RF_FS_CALL_FSYNC, .fd = fd, .owner = pin};
+	if (rf_fs_engine_in_flight(engine) >= RF_FS_IN_FLIGHT)
+		end_sync(rf_fs_engine_wait(engine));
+	if (rf_fs_engine_issue(engine, &pin->sync))
+		end_sync(&pin->sync);
+}
+
+/* Each directory once, and all of them at once. */
 static void sync_pins(struct batch *batch)
 {
+	const struct rf_fs_call *call;
+
 	for (struct rf_fs_pin *pin = batch->pins; pin; pin = pin->next) {
 		if (pin->needs_sync)
-			pin->sync_error = -rf_fs_sync_directory(batch->fs, pin->fd);
+			start_sync(batch, pin);
+	}
+	while ((call = rf_fs_engine_wait(batch->fs->engine)))
+		end_sync(call);
+	for (struct rf_fs_pin *pin = batch->pins; pin; pin = pin->next) {
+		if (pin->same)
+			pin->sync_error = pin->same->sync_error;
 	}
 }
 

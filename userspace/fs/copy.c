@@ -32,9 +32,11 @@ static ssize_t copy_by_hand(int from_fd, int to_fd)
 
 	if (!chunk)
 		return -ENOMEM;
-	size = read(from_fd, chunk, CHUNK_BYTES);
+	do
+		size = read(from_fd, chunk, CHUNK_BYTES);
+	while (size < 0 && errno == EINTR);
 	if (size < 0)
-		return errno == EINTR ? 0 : -errno;
+		return -errno;
 	r = rf_write_all(to_fd, chunk, (size_t)size);
 	return r < 0 ? r : size;
 }
@@ -116,26 +118,39 @@ static int judge_target(struct copy *copy, int to_fd, const char *name, const ch
 	return S_ISDIR(found.stx_mode) ? failed(copy, path, EISDIR) : 0;
 }
 
-/* The temporary has its content; gives it its name, or takes it away. 0 or -errno. */
+/* The temporary has its content; gives it its name, or takes it away. As rf_fs_temporary_settle. */
 static int settle(
 	struct copy *copy, int fd, int to_fd, const char *temporary, const char *name, int r)
 {
 	if (r == 0 && copy->syncs && fsync(fd) < 0)
 		r = -errno;
 	if (r == 0)
-		r = rf_fs_rename_at(to_fd, temporary, to_fd, name, copy->replaces);
+		r = rf_fs_temporary_settle(copy->fs, to_fd, fd, temporary, name, copy->replaces);
 	if (r < 0)
-		(void)unlinkat(to_fd, temporary, 0);
-	else if (copy->syncs)
+		rf_fs_temporary_drop(to_fd, temporary);
+	else if (r == 0 && copy->syncs)
 		r = rf_fs_sync_directory(copy->fs, to_fd);
 	return r;
+}
+
+/* As rf_fs_temporary_settle. */
+static int copy_to_temporary(
+	struct copy *copy, int source_fd, const struct stat *opened, int to_fd, const char *to)
+{
+	char temporary[RF_FS_TEMPORARY_BYTES];
+	int fd rf_autoclose = rf_fs_temporary(copy->fs, to_fd, opened->st_mode & 0777, temporary);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = copy_content(copy->fs, source_fd, fd, (uint64_t)opened->st_size);
+	return settle(copy, fd, to_fd, temporary, to, r);
 }
 
 static int copy_file(struct copy *copy, int from_fd, const struct rf_fs_where *from,
 	const char *from_path, int to_fd, const char *to, const char *to_path)
 {
-	char temporary[RF_FS_TEMPORARY_BYTES];
-	int source_fd rf_autoclose = -1, fd rf_autoclose = -1;
+	int source_fd rf_autoclose = -1;
 	struct stat opened;
 	int r;
 
@@ -145,13 +160,11 @@ static int copy_file(struct copy *copy, int from_fd, const struct rf_fs_where *f
 		copy->fs, RF_FS_COPY, from, from_path, from_fd, &opened, copy->result);
 	if (source_fd < 0)
 		return RF_REFUSED;
-	fd = rf_fs_temporary(copy->fs, to_fd, opened.st_mode & 0777, temporary);
-	if (fd < 0)
-		return failed(copy, to_path, -fd);
-	r = copy_content(copy->fs, source_fd, fd, (uint64_t)opened.st_size);
-	r = settle(copy, fd, to_fd, temporary, to, r);
-	if (r < 0)
-		return failed(copy, from_path, -r);
+	r = copy_to_temporary(copy, source_fd, &opened, to_fd, to);
+	if (r == RF_FS_TEMPORARY_AGAIN && lseek(source_fd, 0, SEEK_SET) == 0)
+		r = copy_to_temporary(copy, source_fd, &opened, to_fd, to);
+	if (r)
+		return failed(copy, from_path, r < 0 ? -r : EPERM);
 	copy->result->bytes += (uint64_t)opened.st_size;
 	return 0;
 }

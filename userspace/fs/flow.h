@@ -21,6 +21,12 @@ struct rf_fs_pin {
 	unsigned int refs;
 	bool needs_sync;
 	int sync_error;
+	/* Which directory that is, and the one before it that is the same; NULL: it is the first.
+	 */
+	dev_t dev;
+	ino_t ino;
+	const struct rf_fs_pin *same;
+	struct rf_fs_call sync;
 	struct rf_fs_pin *next;
 };
 

@@ -3,10 +3,10 @@
 /*
  * The flows that change a name or what stands at it.
  *
- * Replacing: a temporary sibling gets the content and reaches the disk, then takes the name, then
+ * Replacing: a file of its own gets the content and reaches the disk, then takes the name, then
  * the directory reaches the disk. The last is done once for all neighbours of a batch, before any
  * of them is answered. Killed at any point, the name has the old content or the new; a sibling may
- * be left over (".ringfence-….tmp"), which nothing reads.
+ * be left over (".ringfence-….tmp", see temporary.c), which nothing reads.
  *
  * Nothing is truncated by open: a file is judged first (FS3).
  */
@@ -207,9 +207,11 @@ static int take_after(struct rf_fs_flow *flow)
 
 static bool give_up(struct rf_fs_flow *flow, int error)
 {
-	(void)unlinkat(flow->pin->fd, flow->temporary, 0);
+	rf_fs_temporary_drop(flow->pin->fd, flow->temporary);
 	return rf_fs_flow_failed(flow, error);
 }
+
+static bool write_temporary(struct rf_fs_flow *flow);
 
 static bool take_name(struct rf_fs_flow *flow)
 {
@@ -223,8 +225,10 @@ static bool take_name(struct rf_fs_flow *flow)
 		rf_fs_flow_changed(flow, "its directory was moved meanwhile");
 		return give_up(flow, ESTALE);
 	}
-	r = rf_fs_rename_at(flow->pin->fd, flow->temporary, flow->pin->fd, flow->where.name,
-		!(flow->request->open_flags & O_EXCL));
+	r = rf_fs_temporary_settle(flow->fs, flow->pin->fd, flow->fd, flow->temporary,
+		flow->where.name, !(flow->request->open_flags & O_EXCL));
+	if (r == RF_FS_TEMPORARY_AGAIN)
+		return write_temporary(flow);
 	if (r < 0)
 		return give_up(flow, -r);
 	if (is_durable)
@@ -240,6 +244,8 @@ static bool write_temporary(struct rf_fs_flow *flow)
 	/* Nobody else may open it before it has the old file's mode. */
 	if (flow->is_there)
 		mode = 0600;
+	flow->fd = rf_close(flow->fd);
+	flow->result->bytes = 0;
 	flow->fd = rf_fs_temporary(flow->fs, flow->pin->fd, mode & 07777, flow->temporary);
 	if (flow->fd < 0)
 		return rf_fs_flow_failed(flow, -flow->fd);

@@ -17,6 +17,8 @@ struct rf_fs {
 	/* 0: the kernel does not tell (before 5.8); mounts are then told apart by fdinfo. */
 	uint64_t mount;
 	bool has_openat2;
+	/* A file may be written before it has a name (temporary.c). */
+	bool is_nameless;
 	/* /proc/self/fd of the process proc_pid; -1: there is none. */
 	int proc_fd;
 	pid_t proc_pid;
@@ -132,9 +134,20 @@ int rf_fs_root_stands(const struct rf_fs *fs, struct rf_fs_result *result,
 
 /* ".ringfence-", 16 hexadecimal digits, ".tmp", NUL */
 #define RF_FS_TEMPORARY_BYTES 32
-/* Creates one below parent_fd, O_WRONLY; a descriptor or -errno. */
+/* Can a file be written and synced below fd before it has a name? */
+bool rf_fs_keeps_nameless(int fd);
+/* Creates one for parent_fd, O_WRONLY; a descriptor or -errno. Its name is "" where it has none
+ * yet.
+ */
 int rf_fs_temporary(
-	const struct rf_fs *fs, int parent_fd, mode_t mode, char ret_name[RF_FS_TEMPORARY_BYTES]);
+	struct rf_fs *fs, int parent_fd, mode_t mode, char ret_name[RF_FS_TEMPORARY_BYTES]);
+#define RF_FS_TEMPORARY_AGAIN 1
+/* Gives it its name. 0, -errno, or RF_FS_TEMPORARY_AGAIN: this host does not link such a file; the
+ * next one will have a name from the start. */
+int rf_fs_temporary_settle(struct rf_fs *fs, int parent_fd, int fd, const char *temporary,
+	const char *name, bool replaces);
+/* Takes its name away, if it has one. */
+void rf_fs_temporary_drop(int parent_fd, const char *temporary);
 /* renameat2 with RENAME_NOREPLACE when it must not replace. 0 or -errno. */
 int rf_fs_rename_at(int from_fd, const char *from, int to_fd, const char *to, bool replaces);
 /* fsync of a directory that is open O_PATH or otherwise. 0 or -errno. */

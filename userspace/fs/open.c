@@ -177,6 +177,7 @@ int rf_fs_open(struct rf_fs **ret, const char *root, const struct rf_fs_options 
 	fs->ino = found.st_ino;
 	fs->mount = rf_fs_mount_of(fs->fd);
 	fs->has_openat2 = probe_openat2(fs->fd);
+	fs->is_nameless = rf_fs_keeps_nameless(fs->fd);
 	r = canonical_path(fs->fd, root, &fs->canonical);
 	if (r == 0)
 		r = alias_path(root, fs->canonical, &fs->alias);
