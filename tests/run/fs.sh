@@ -549,7 +549,13 @@ test_e7_names_of_any_bytes_are_escaped_and_never_lost()
 		$'a\\xffb\n61ff62'
 	expect_eq "$(jq -s -r '.[1].exists, .[2].exists, .[4].entries[0].path_hex' results)" \
 		$'true\ntrue\n61ff62'
+	: >$'c1\u009b[31m'
+	: >$'turn\u202eed'
+	: >'back\slash'
 	expect_contains "$("$RF" fs list)" 'line\x0afeed'
+	expect_contains "$("$RF" fs list)" 'c1\xc2\x9b[31m'
+	expect_contains "$("$RF" fs list)" 'turn\xe2\x80\xaeed'
+	expect_contains "$("$RF" fs list)" 'back\\slash'
 	"$RF" fs list --null | tr '\0' '\1' | grep -aq $'a\xffb\1'
 }
 

@@ -8,6 +8,7 @@
  *	fs read-each ENGINE DIR FILES PER-DIR     the same requests, one batch each
  *	fs read-bare DIR FILES PER-DIRECTORY      openat2, fstat, read, close; nothing else
  *	fs read-guarded DIR FILES PER-DIRECTORY   the calls that the batch makes, one by one
+ *	fs read-chain DIR FILES PER-DIR BYTES     openat2 to a slot, read, close, linked in the ring
  *	fs read-helper DIR FILES PER-DIRECTORY    one process for each
  *	fs write ENGINE DIR FILES                 replacements in one batch, durable
  *	fs write-each DIR FILES                   open, write, fsync, close
@@ -20,6 +21,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <liburing.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <pwd.h>
@@ -200,6 +202,84 @@ static uint64_t read_guarded(const char *root, char **all, size_t n)
 	return rf_monotonic_ns() - start_ns;
 }
 
+/* ---- read, by chains that the kernel runs ------------------------------------------------------
+ */
+
+#define CHAINS 64
+
+static void prepare_chain(struct io_uring *ring, int root_fd, const char *path,
+	struct open_how *how, char *content, size_t size, unsigned int slot)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+
+	io_uring_prep_openat2_direct(sqe, root_fd, path, how, slot);
+	sqe->flags |= IOSQE_IO_HARDLINK;
+	io_uring_sqe_set_data(sqe, NULL);
+	sqe = io_uring_get_sqe(ring);
+	io_uring_prep_read(sqe, (int)slot, content, (unsigned int)size, 0);
+	sqe->flags |= IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK;
+	io_uring_sqe_set_data(sqe, content);
+	sqe = io_uring_get_sqe(ring);
+	io_uring_prep_close_direct(sqe, slot);
+	io_uring_sqe_set_data(sqe, NULL);
+}
+
+static void take_chains(struct io_uring *ring, unsigned int count)
+{
+	struct io_uring_cqe *cqe;
+
+	for (unsigned int i = 0; i < 3 * count; i++) {
+		CHECK(io_uring_wait_cqe(ring, &cqe) == 0 && cqe->res >= 0);
+		CHECK(!io_uring_cqe_get_data(cqe) || cqe->res > 0);
+		io_uring_cqe_seen(ring, cqe);
+	}
+}
+
+/* A slot cannot be asked what it is: the reason why the guarded read is no such chain. */
+static void expect_no_look_at_slots(struct io_uring *ring)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
+	struct io_uring_cqe *cqe;
+	struct statx found;
+
+	io_uring_prep_statx(sqe, 0, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &found);
+	sqe->flags |= IOSQE_FIXED_FILE;
+	CHECK(io_uring_submit_and_wait(ring, 1) == 1 && io_uring_peek_cqe(ring, &cqe) == 0);
+	CHECK(cqe->res == -EBADF);
+	io_uring_cqe_seen(ring, cqe);
+}
+
+/* Into slots of the ring, nothing looked at: fifos are read, and hard links followed outside. */
+static uint64_t read_chain(const char *root, char **all, size_t n, size_t size)
+{
+	int root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   RESOLVE_NO_XDEV};
+	struct io_uring ring;
+	uint64_t start_ns;
+
+	CHECK(io_uring_queue_init(3 * CHAINS, &ring,
+		      IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN) == 0);
+	CHECK(io_uring_register_files_sparse(&ring, CHAINS) == 0);
+	expect_no_look_at_slots(&ring);
+	start_ns = rf_monotonic_ns();
+	for (size_t i = 0; i < n;) {
+		unsigned int count = 0;
+
+		for (; count < CHAINS && i < n; count++, i++) {
+			/* Results are kept, as the batch keeps them. */
+			char *content = malloc(size + 1);
+
+			CHECK(content);
+			prepare_chain(&ring, root_fd, all[i], &how, content, size, count);
+		}
+		CHECK(io_uring_submit_and_wait(&ring, 3 * count) >= 0);
+		take_chains(&ring, count);
+	}
+	return rf_monotonic_ns() - start_ns;
+}
+
 static uint64_t read_helper(const char *root, char **all, size_t n)
 {
 	uint64_t start_ns;
@@ -364,6 +444,9 @@ static uint64_t measure(int count, char **arguments)
 	if (count == 5 && strcmp(what, "read-guarded") == 0)
 		return read_guarded(arguments[2], names(number(arguments[3]), number(arguments[4])),
 			number(arguments[3]));
+	if (count == 6 && strcmp(what, "read-chain") == 0)
+		return read_chain(arguments[2], names(number(arguments[3]), number(arguments[4])),
+			number(arguments[3]), number(arguments[5]));
 	if (count == 5 && strcmp(what, "read-helper") == 0)
 		return read_helper(arguments[2], names(number(arguments[3]), number(arguments[4])),
 			number(arguments[3]));

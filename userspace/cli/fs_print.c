@@ -9,30 +9,37 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/strv.h"
 #include "cli/fs.h"
 #include "fs/encode.h"
 
 /* A multiple of three, so that no padding comes in between. */
 #define CONTENT_PIECE_BYTES 49152U
 
-/* Bytes that are not UTF-8, control characters, and the backslash that the escapes begin with. */
-static void print_escaped(const char *text)
+/* As messages escape, and the backslash too, that the escapes begin with: a path can be had back.
+ */
+static int escape(struct rf_buf *to, const char *path)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	size_t left = strlen(text);
+	char *copy rf_autofree = strdup(path);
+	char *rest = copy, *part;
+	int r = copy ? 0 : -ENOMEM;
 
-	while (left > 0) {
-		size_t length = rf_utf8_length(at, left);
-
-		if (length == 0 || *at < 0x20 || *at == 0x7f)
-			printf("\\x%02x", *at);
-		else if (*at == '\\')
-			fputs("\\\\", stdout);
-		else
-			fwrite(at, 1, length, stdout);
-		at += length ? length : 1;
-		left -= length ? length : 1;
+	while (r == 0 && (part = strsep(&rest, "\\"))) {
+		r = rf_say_escape(to, part);
+		if (r == 0 && rest)
+			r = rf_buf_add(to, "\\\\", 2);
 	}
+	return r;
+}
+
+static void print_escaped(const char *path)
+{
+	struct rf_buf text rf_autobuf = {0};
+
+	if (escape(&text, path) < 0)
+		rf_say_error("no memory for a path");
+	else
+		fwrite(text.data, 1, text.size, stdout);
 }
 
 void rf_fs_print_path(const struct rf_fs_command *command, const char *path)

@@ -238,17 +238,19 @@ static int unlink_cold(struct removal *removal, struct level *level, size_t end)
 
 static int unlink_warm(struct removal *removal, struct level *level, size_t end)
 {
-	while (level->next < end && is_file(level, level->next)) {
+	uint64_t before_ns = rf_monotonic_ns(), now_ns;
+
+	for (; level->next < end && is_file(level, level->next); level->next++) {
 		const char *name = rf_fs_name_at(&level->names, level->next);
-		uint64_t start_ns = rf_monotonic_ns();
 		int error = unlinkat(level->fd, name, 0) == 0 ? 0 : errno;
 		int r = take_unlink(removal, level, level->next, error);
 
 		if (r)
 			return r;
-		if (rf_monotonic_ns() - start_ns > COLD_NS)
+		now_ns = rf_monotonic_ns();
+		if (now_ns - before_ns > COLD_NS)
 			rf_fs_engine_note_cold(removal->fs->engine, RF_FS_CALL_STAT);
-		level->next++;
+		before_ns = now_ns;
 	}
 	return 0;
 }
