@@ -35,7 +35,7 @@ POLICY_SOURCES := facts keys nearest plan plan_environment plan_grants plan_json
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
 	explain facts probe signs
 WIRE_SOURCES := service text varlink
-FS_SOURCES := answer batch copy digest directory encode engine flow flow_change glob glob_brace \
+FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flow_change glob glob_brace \
 	glob_segment glob_walk list names names_change open remove request resolve temporary walk where
 ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
@@ -48,7 +48,7 @@ LAUNCH_SOURCES := command confine first init keeper landlock leaf main message m
 
 # libringfence: what its headers declare, and what that needs. Other parts of the library add theirs.
 LIBRINGFENCE_SOURCES := base/clock base/diag base/fd base/json base/path base/strv base/units \
-	fs/batch fs/copy fs/digest fs/directory fs/engine fs/flow fs/flow_change fs/glob fs/glob_brace \
+	fs/batch fs/ceilings fs/copy fs/digest fs/directory fs/engine fs/flow fs/flow_change fs/glob fs/glob_brace \
 	fs/glob_segment fs/glob_walk fs/list fs/names fs/names_change fs/open fs/remove fs/resolve \
 	fs/temporary fs/walk fs/where
 LIBRINGFENCE_HEADERS := base/attr.h fs/fs.h fs/glob.h

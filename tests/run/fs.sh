@@ -630,13 +630,14 @@ test_e7_many_names_are_read_up_to_the_ceiling()
 
 # ---- the wire ------------------------------------------------------------------------------------
 
-# Calls a private controller: lines of requests on standard input, its reply on standard output.
+# file_batch CALLS [OPTION...]: calls a private controller: parameters a line; its replies on standard
+# output.
 file_batch()
 {
-	python3 - "$(dirname "$RF")/ringfenced" "$1" <<'PYTHON'
+	python3 - "$(dirname "$RF")/ringfenced" "$@" <<'PYTHON'
 import json, socket, subprocess, sys
 ours, theirs = socket.socketpair()
-controller = subprocess.Popen([sys.argv[1], "--private", str(theirs.fileno())],
+controller = subprocess.Popen([sys.argv[1], "--private", str(theirs.fileno()), *sys.argv[3:]],
                               pass_fds=[theirs.fileno()])
 theirs.close()
 for line in open(sys.argv[2]):
@@ -672,6 +673,31 @@ test_e7_the_wire_answers_batches_and_refuses_what_is_malformed()
 	expect_eq "$(jq -r '.parameters.engine // empty' replies | tail -n 1)" plain
 	expect_eq "$(jq -r '.error // empty' replies | sed 's/.*\.//' | tr '\n' ' ')" \
 		'InvalidParameter InvalidParameter InvalidParameter Refused '
+}
+
+test_e4_ceilings_of_the_wire_are_raised_to_what_the_operator_allows()
+{
+	mkdir -p a/b/c
+	head -c 3000 /dev/zero >f
+	jq -nc --arg root "$PWD" '
+		def call($options): {root: $root, options: $options, requests: [
+			{op: "list", path: "a", recursive: true}, {op: "read", path: "f"}]};
+		call({}), call({depth: 2, concurrency: 1, engine: "io_uring"}), call({depth: 1}),
+		call({content_bytes: 2000}), call({depth: 3}), call({content_bytes: 4001}),
+		call({response_bytes: 20971521}), call({depth: 0}), call({depth: "1"}),
+		call({engine: "fast"})' >calls
+	file_batch calls --file-ceiling depth=2 --file-ceiling content_bytes=4000 >replies
+	jq -c '.parameters.results[]?' replies >results
+	expect_eq "$(outcomes)" 'ok ok ok ok limit ok ok limit '
+	expect_eq "$(jq -c 'select(.error) | [(.error | sub(".*\\."; "")), .parameters.limit,
+		.parameters.value, .parameters.parameter]' replies)" '["Limit","depth",2,null]
+["Limit","content_bytes",4000,null]
+["Limit","response_bytes",20971520,null]
+["InvalidParameter",null,null,"options"]
+["InvalidParameter",null,null,"options"]
+["InvalidParameter",null,null,"options"]'
+	expect_status 125 "$(dirname "$RF")/ringfenced" --private 3 --file-ceiling depth=0 2>/dev/null
+	expect_status 125 "$(dirname "$RF")/ringfenced" --private 3 --file-ceiling colour=1 2>/dev/null
 }
 
 # A descriptor that travels with the call; a second call meanwhile; a caller that hangs up.

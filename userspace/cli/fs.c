@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "fs/ceilings.h"
 #include "fs/glob.h"
 #include "policy/policy.h"
 
@@ -176,71 +178,51 @@ static const char *option_name(int id)
 	return "";
 }
 
-/* 0 is a valid count or size nowhere: it would mean the default. */
-static int read_ceiling(int id, const char *text, bool is_size, uint64_t max, uint64_t *ret_value,
-	struct rf_diag *diag)
+enum value_kind { VALUE_COUNT, VALUE_SIZE, VALUE_DURATION };
+
+static bool parse_value(enum value_kind kind, const char *text, uint64_t *ret_value)
 {
-	uint64_t value = 0;
-
-	if (!(is_size ? rf_parse_size(text, &value) : rf_parse_u64(text, &value)) || value == 0)
-		return wrong_value(diag, option_name(id), text);
-	if (value > max)
-		return rf_diag_refuse(diag, "option-value", "--%s: %s is more than %llu",
-			option_name(id), text, (unsigned long long)max);
-	*ret_value = value;
-	return 0;
-}
-
-static int read_engine(const char *text, enum rf_fs_engine *ret_engine, struct rf_diag *diag)
-{
-	static const enum rf_fs_engine engines[] = {
-		RF_FS_ENGINE_AUTO, RF_FS_ENGINE_URING, RF_FS_ENGINE_PLAIN};
-
-	for (size_t i = 0; i < RF_ARRAY_SIZE(engines); i++) {
-		if (strcmp(text, rf_fs_engine_name(engines[i])) == 0) {
-			*ret_engine = engines[i];
-			return 0;
-		}
+	switch (kind) {
+	case VALUE_COUNT:
+		return rf_parse_u64(text, ret_value);
+	case VALUE_SIZE:
+		return rf_parse_size(text, ret_value);
+	case VALUE_DURATION:
+		return rf_parse_duration(text, ret_value);
 	}
-	return wrong_value(diag, "engine", text);
+	return false;
 }
 
 static int apply_ceiling(
 	struct rf_fs_command *command, enum option id, const char *text, struct rf_diag *diag)
 {
-	struct rf_fs_options *options = &command->options;
-	uint64_t number = 0;
-	int r = 0;
+	static const struct {
+		enum option id;
+		enum value_kind kind;
+		const char *name;
+	} rows[] = {
+		{OPTION_CONCURRENCY, VALUE_COUNT, "concurrency"},
+		{OPTION_CONTENT_LIMIT, VALUE_SIZE, "content_bytes"},
+		{OPTION_DEADLINE, VALUE_DURATION, "deadline_ms"},
+		{OPTION_DEPTH, VALUE_COUNT, "depth"},
+		{OPTION_ENTRIES, VALUE_COUNT, "entries"},
+		{OPTION_REQUEST_LIMIT, VALUE_SIZE, "request_bytes"},
+		{OPTION_RESPONSE_LIMIT, VALUE_SIZE, "response_bytes"},
+	};
+	const struct rf_fs_ceiling *ceiling;
+	uint64_t value = 0;
+	size_t i = 0;
 
-	switch ((int)id) {
-	case OPTION_CONTENT_LIMIT:
-		return read_ceiling(
-			id, text, true, RF_FS_CONTENT_MAX_BYTES, &options->content_bytes, diag);
-	case OPTION_REQUEST_LIMIT:
-		return read_ceiling(
-			id, text, true, 2 * RF_FS_CONTENT_MAX_BYTES, &options->request_bytes, diag);
-	case OPTION_RESPONSE_LIMIT:
-		return read_ceiling(id, text, true, 2 * RF_FS_CONTENT_MAX_BYTES,
-			&options->response_bytes, diag);
-	case OPTION_ENTRIES:
-		return read_ceiling(id, text, false, RF_FS_ENTRIES_MAX, &options->entries, diag);
-	case OPTION_DEPTH:
-		r = read_ceiling(id, text, false, RF_FS_DEPTH_MAX, &number, diag);
-		options->depth = r == 0 ? (unsigned int)number : 0;
-		return r;
-	case OPTION_CONCURRENCY:
-		r = read_ceiling(id, text, false, RF_FS_CONCURRENCY_MAX, &number, diag);
-		options->concurrency = r == 0 ? (unsigned int)number : 0;
-		return r;
-	case OPTION_DEADLINE:
-		if (!rf_parse_duration(text, &number) || number == 0 ||
-			number > RF_FS_DEADLINE_MAX_MS)
-			return wrong_value(diag, "deadline", text);
-		options->deadline_ms = number;
-		return 0;
-	case OPTION_ENGINE:
-		return read_engine(text, &options->engine, diag);
-	}
+	while (rows[i].id != id)
+		i++;
+	/* 0 would mean the default. */
+	if (!parse_value(rows[i].kind, text, &value) || value == 0)
+		return wrong_value(diag, option_name((int)id), text);
+	ceiling = rf_fs_ceiling_find(rows[i].name);
+	if (value > ceiling->max)
+		return rf_diag_refuse(diag, "option-value", "--%s: %s is more than %" PRIu64,
+			option_name((int)id), text, ceiling->max);
+	rf_fs_ceiling_set(ceiling, &command->options, value);
 	return 0;
 }
 
@@ -319,11 +301,14 @@ static int apply(void *to, int id, const char *text, struct rf_diag *diag)
 	case OPTION_CONTENT_LIMIT:
 	case OPTION_DEADLINE:
 	case OPTION_DEPTH:
-	case OPTION_ENGINE:
 	case OPTION_ENTRIES:
 	case OPTION_REQUEST_LIMIT:
 	case OPTION_RESPONSE_LIMIT:
 		return apply_ceiling(command, (enum option)id, text, diag);
+	case OPTION_ENGINE:
+		if (!rf_fs_engine_parse(text, &command->options.engine))
+			return wrong_value(diag, "engine", text);
+		return 0;
 	case OPTION_LENGTH:
 	case OPTION_MODE:
 	case OPTION_MTIME:

@@ -388,3 +388,5 @@ enum rf_fs_type rf_fs_type_of_mode(uint32_t mode);
 const char *rf_fs_errno_name(int error);
 /* "io_uring" or "plain" (and "auto"). */
 const char *rf_fs_engine_name(enum rf_fs_engine engine);
+/* false: no such name. */
+bool rf_fs_engine_parse(const char *name, enum rf_fs_engine *ret_engine);

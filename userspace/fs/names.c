@@ -134,6 +134,20 @@ const char *rf_fs_engine_name(enum rf_fs_engine engine)
 	return "plain";
 }
 
+bool rf_fs_engine_parse(const char *name, enum rf_fs_engine *ret_engine)
+{
+	static const enum rf_fs_engine engines[] = {
+		RF_FS_ENGINE_AUTO, RF_FS_ENGINE_URING, RF_FS_ENGINE_PLAIN};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(engines); i++) {
+		if (strcmp(name, rf_fs_engine_name(engines[i])) == 0) {
+			*ret_engine = engines[i];
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- failures ------------------------------------------------------------------------------ */
 
 int rf_fs_fail(

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/path.h"
+#include "fs/ceilings.h"
 #include "fs/inside.h"
 
 #define NS_PER_MS 1000000ULL
@@ -30,41 +31,28 @@ static unsigned int cpus(void)
 
 	if (sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 1)
 		return 1;
-	return (unsigned int)CPU_COUNT(&set);
+	return CPU_COUNT(&set) < (int)RF_FS_CONCURRENCY_MAX ? (unsigned int)CPU_COUNT(&set)
+							    : RF_FS_CONCURRENCY_MAX;
 }
 
-/* 0 becomes the default; false: over the bound. */
-static bool settle(uint64_t *value, uint64_t otherwise, uint64_t max)
-{
-	if (*value == 0)
-		*value = otherwise;
-	return *value <= max;
-}
-
+/* 0 becomes the default. */
 static int settle_options(const struct rf_fs_options *given, struct rf_fs_options *ret_options)
 {
 	struct rf_fs_options options = given ? *given : (struct rf_fs_options){0};
-	uint64_t concurrency = options.concurrency, depth = options.depth;
+	const struct rf_fs_ceiling *ceiling;
 
-	switch (options.engine) {
-	case RF_FS_ENGINE_AUTO:
-	case RF_FS_ENGINE_URING:
-	case RF_FS_ENGINE_PLAIN:
-		break;
-	}
 	if ((unsigned int)options.engine > RF_FS_ENGINE_PLAIN)
 		return -EINVAL;
-	if (!settle(&concurrency, cpus(), RF_FS_CONCURRENCY_MAX) ||
-		!settle(&depth, RF_FS_DEPTH, RF_FS_DEPTH_MAX) ||
-		!settle(&options.deadline_ms, RF_FS_DEADLINE_MS, RF_FS_DEADLINE_MAX_MS) ||
-		!settle(&options.content_bytes, RF_FS_CONTENT_BYTES, RF_FS_CONTENT_MAX_BYTES) ||
-		!settle(&options.request_bytes, RF_FS_REQUEST_BYTES, 2 * RF_FS_CONTENT_MAX_BYTES) ||
-		!settle(&options.response_bytes, RF_FS_RESPONSE_BYTES,
-			2 * RF_FS_CONTENT_MAX_BYTES) ||
-		!settle(&options.entries, RF_FS_ENTRIES, RF_FS_ENTRIES_MAX))
-		return -EINVAL;
-	options.concurrency = (unsigned int)concurrency;
-	options.depth = (unsigned int)depth;
+	if (options.concurrency == 0)
+		options.concurrency = cpus();
+	for (size_t i = 0; (ceiling = rf_fs_ceiling_at(i)); i++) {
+		uint64_t value = rf_fs_ceiling_get(ceiling, &options);
+
+		if (value > ceiling->max)
+			return -EINVAL;
+		if (value == 0)
+			rf_fs_ceiling_set(ceiling, &options, ceiling->otherwise);
+	}
 	*ret_options = options;
 	return 0;
 }

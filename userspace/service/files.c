@@ -27,6 +27,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/strv.h"
+#include "fs/ceilings.h"
 #include "fs/fs.h"
 #include "fs/glob.h"
 #include "fs/request.h"
@@ -60,61 +61,106 @@ struct batch {
 /* ---- parameters -------------------------------------------------------------------------------
  */
 
-/* NULL: fine; else the parameter that is not. */
-static const char *read_options(const json_t *object, struct rf_fs_options *ret_options)
+/* Why a call is answered by an error: a parameter that is not one, or a ceiling, which has a value.
+ */
+struct wrong {
+	const char *parameter;
+	const char *ceiling;
+	uint64_t max;
+};
+
+/* What the caller may raise it to: what the operator allows, and results fit into a message. */
+static uint64_t allowed(const struct rf_service *service, const struct rf_fs_ceiling *ceiling)
 {
-	static const struct {
-		const char *key;
-		size_t offset;
-	} keys[] = {
-		{"content_bytes", offsetof(struct rf_fs_options, content_bytes)},
-		{"deadline_ms", offsetof(struct rf_fs_options, deadline_ms)},
-		{"entries", offsetof(struct rf_fs_options, entries)},
-		{"request_bytes", offsetof(struct rf_fs_options, request_bytes)},
-	};
-	const char *key;
-	json_t *value;
+	uint64_t operators = rf_fs_ceiling_get(ceiling, &service->file_ceilings);
+	uint64_t max = operators ? operators : ceiling->max;
 
-	json_object_foreach ((json_t *)object, key, value) {
-		const char *engine = json_string_value(value);
-		bool is_known = false;
-
-		if (strcmp(key, "engine") == 0 && engine &&
-			strcmp(engine, rf_fs_engine_name(RF_FS_ENGINE_PLAIN)) == 0) {
-			ret_options->engine = RF_FS_ENGINE_PLAIN;
-			continue;
-		}
-		for (size_t i = 0; i < RF_ARRAY_SIZE(keys); i++) {
-			if (strcmp(key, keys[i].key) != 0 || !json_is_integer(value) ||
-				json_integer_value(value) <= 0)
-				continue;
-			*(uint64_t *)((char *)ret_options + keys[i].offset) =
-				(uint64_t)json_integer_value(value);
-			is_known = true;
-		}
-		if (!is_known)
-			return "options";
-	}
-	return NULL;
+	if (strcmp(ceiling->name, "response_bytes") == 0 && max > RESPONSE_BYTES)
+		return RESPONSE_BYTES;
+	return max;
 }
 
-/* NULL: fine; else the parameter that is not. */
-static const char *read_parameters(const struct rf_call *call, struct batch *ret_batch)
+/* Without a word from the caller: the default, where the operator allows that much. */
+static void set_defaults(const struct rf_service *service, struct rf_fs_options *options)
+{
+	const struct rf_fs_ceiling *ceiling;
+
+	for (size_t i = 0; (ceiling = rf_fs_ceiling_at(i)); i++) {
+		uint64_t max = allowed(service, ceiling);
+		/* Of concurrency, the processors. */
+		uint64_t otherwise = ceiling->otherwise ? ceiling->otherwise
+							: (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+		if (otherwise > max)
+			rf_fs_ceiling_set(ceiling, options, max);
+	}
+}
+
+static int read_ceiling(const struct rf_service *service, const char *key, const json_t *value,
+	struct rf_fs_options *options, struct wrong *ret_wrong)
+{
+	const struct rf_fs_ceiling *ceiling = rf_fs_ceiling_find(key);
+	uint64_t max;
+
+	if (!ceiling || !json_is_integer(value) || json_integer_value(value) <= 0) {
+		ret_wrong->parameter = "options";
+		return RF_REFUSED;
+	}
+	max = allowed(service, ceiling);
+	if ((uint64_t)json_integer_value(value) > max) {
+		*ret_wrong = (struct wrong){.ceiling = ceiling->name, .max = max};
+		return RF_REFUSED;
+	}
+	rf_fs_ceiling_set(ceiling, options, (uint64_t)json_integer_value(value));
+	return 0;
+}
+
+static int read_options(const struct rf_service *service, const json_t *object,
+	struct rf_fs_options *options, struct wrong *ret_wrong)
+{
+	const char *key;
+	json_t *value;
+	int r = 0;
+
+	json_object_foreach ((json_t *)object, key, value) {
+		if (strcmp(key, "engine") != 0)
+			r = read_ceiling(service, key, value, options, ret_wrong);
+		else if (!json_is_string(value) ||
+			 !rf_fs_engine_parse(json_string_value(value), &options->engine))
+			r = RF_REFUSED;
+		if (r) {
+			if (!ret_wrong->ceiling)
+				ret_wrong->parameter = "options";
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int wrong_parameter(const char *name, struct wrong *ret_wrong)
+{
+	ret_wrong->parameter = name;
+	return RF_REFUSED;
+}
+
+/* 0, or RF_REFUSED with ret_wrong filled. */
+static int read_parameters(const struct rf_service *service, const struct rf_call *call,
+	struct batch *ret_batch, struct wrong *ret_wrong)
 {
 	const json_t *root = json_object_get(call->parameters, "root");
 	const json_t *options = json_object_get(call->parameters, "options");
 
 	ret_batch->call = call;
 	ret_batch->requests = json_object_get(call->parameters, "requests");
-	ret_batch->options.response_bytes = RESPONSE_BYTES;
+	set_defaults(service, &ret_batch->options);
 	/* Our working directory is nothing to the caller. */
 	if (!root || rf_wire_text_get(root, &ret_batch->root) != 0 || ret_batch->root[0] != '/')
-		return "root";
+		return wrong_parameter("root", ret_wrong);
 	if (!json_is_array(ret_batch->requests))
-		return "requests";
+		return wrong_parameter("requests", ret_wrong);
 	if (options && !json_is_object(options))
-		return "options";
-	return options ? read_options(options, &ret_batch->options) : NULL;
+		return wrong_parameter("options", ret_wrong);
+	return options ? read_options(service, options, &ret_batch->options, ret_wrong) : 0;
 }
 
 static void batch_clear(struct batch *batch)
@@ -301,14 +347,18 @@ static _Noreturn void run_child(
 /* ---- in the controller ------------------------------------------------------------------------
  */
 
+static void refuse_limit(struct rf_peer *peer, const char *name, uint64_t value)
+{
+	rf_peer_error(peer, RF_ERROR_LIMIT,
+		json_pack("{s:s,s:I}", "limit", name, "value", (json_int_t)value));
+}
+
 static void refuse_failed(struct rf_peer *peer, int error)
 {
 	struct rf_diag diag = {0};
 
 	if (error == E2BIG) {
-		rf_peer_error(peer, RF_ERROR_LIMIT,
-			json_pack("{s:s,s:I}", "limit", "requests", "value",
-				(json_int_t)RF_FS_ENTRIES));
+		refuse_limit(peer, "requests", RF_FS_ENTRIES);
 		return;
 	}
 	if (error == EINVAL) {
@@ -331,9 +381,7 @@ static void answer(struct rf_peer *peer, int reply_fd)
 	if (r == 0)
 		r = rf_read_all(reply_fd, RF_WIRE_MESSAGE_MAX_BYTES - 4096, &text, &size);
 	if (r == -EFBIG) {
-		rf_peer_error(peer, RF_ERROR_LIMIT,
-			json_pack("{s:s,s:I}", "limit", "response", "value",
-				(json_int_t)RF_WIRE_MESSAGE_MAX_BYTES));
+		refuse_limit(peer, "response", RF_WIRE_MESSAGE_MAX_BYTES);
 		return;
 	}
 	if (r == 0)
@@ -419,17 +467,19 @@ static int start(struct rf_peer *peer, struct rf_call *call, struct batch *batch
 void rf_method_file_batch(struct rf_peer *peer, struct rf_call *call)
 {
 	struct batch batch rf_cleanup(batch_clear) = {0};
-	const char *wrong;
+	struct wrong wrong = {0};
 	int r;
 
 	if (peer->files) {
 		rf_peer_error(peer, RF_ERROR_BUSY, NULL);
 		return;
 	}
-	wrong = read_parameters(call, &batch);
-	if (wrong) {
-		rf_peer_error(
-			peer, RF_ERROR_INVALID_PARAMETER, json_pack("{s:s}", "parameter", wrong));
+	if (read_parameters(peer->service, call, &batch, &wrong)) {
+		if (wrong.ceiling)
+			refuse_limit(peer, wrong.ceiling, wrong.max);
+		else
+			rf_peer_error(peer, RF_ERROR_INVALID_PARAMETER,
+				json_pack("{s:s}", "parameter", wrong.parameter));
 		return;
 	}
 	r = start(peer, call, &batch);

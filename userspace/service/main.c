@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/say.h"
 #include "base/units.h"
+#include "fs/ceilings.h"
 #include "service/service.h"
 
 #define STATUS_REFUSED 125
@@ -25,12 +26,30 @@ const char *argp_program_version = "ringfenced " RF_VERSION;
 
 struct options {
 	int private_fd;
+	struct rf_fs_options file_ceilings;
 };
 
 static const struct argp_option option_table[] = {
 	{"private", 'p', "FD", 0, "serve the client at the other end of this socket, then end", 0},
+	{"file-ceiling", 'F', "NAME=VALUE", 0,
+		"what a batch of files may raise NAME to (content_bytes, entries, ...); repeatable",
+		0},
 	{0},
 };
+
+/* false: no such ceiling, or no value for it. */
+static bool set_ceiling(struct rf_fs_options *options, const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char *name rf_autofree = equals ? strndup(text, (size_t)(equals - text)) : NULL;
+	const struct rf_fs_ceiling *ceiling = name ? rf_fs_ceiling_find(name) : NULL;
+	uint64_t value;
+
+	if (!ceiling || !rf_parse_size(equals + 1, &value) || value == 0 || value > ceiling->max)
+		return false;
+	rf_fs_ceiling_set(ceiling, options, value);
+	return true;
+}
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
@@ -43,6 +62,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 			argp_error(state,
 				"--private takes a descriptor number from 3 on, not \"%s\"", text);
 		options->private_fd = (int)value;
+		return 0;
+	case 'F':
+		if (!set_ceiling(&options->file_ceilings, text))
+			argp_error(state, "--file-ceiling: \"%s\" is no ceiling and value", text);
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument \"%s\"", text);
@@ -168,6 +191,7 @@ int main(int argc, char **argv)
 		rf_say_error("descriptor %d: %s", options.private_fd, strerror(errno));
 		return STATUS_REFUSED;
 	}
+	service.file_ceilings = options.file_ceilings;
 	r = serve(&service, options.private_fd);
 	if (r < 0)
 		rf_say_error("controller: %s", strerror(-r));

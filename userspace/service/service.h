@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+#include "fs/fs.h"
 #include "sandbox/controller.h"
 #include "sandbox/sandbox.h"
 #include "wire/interface.h"
@@ -26,6 +27,8 @@ struct rf_service {
 	sd_event *event;
 	struct rf_controller *controller; /* NULL: it could not be made, refusal says why */
 	struct rf_diag refusal;
+	/* What a caller of FileBatch may raise its ceilings to; 0: what the library allows. */
+	struct rf_fs_options file_ceilings;
 	struct rf_peer *peers;
 	/* The private controller's client; NULL once it is gone. */
 	struct rf_peer *owner;
