@@ -231,6 +231,7 @@ check:
 	tools/setup all
 	$(MAKE) programs tests probes
 	$(MAKE) unit
+	$(if $(filter 1,$(SAN)),,$(MAKE) fuzz FUZZ_SECONDS=10)
 	RF_OUT=$(CURDIR)/$(O) tests/runner --warm --retry --results out/results/host.tsv
 	$(if $(filter 1,$(SAN)),,$(MAKE) matrix)
 
@@ -241,27 +242,27 @@ check-fresh:
 	tools/setup fresh
 	tools/check-fresh
 
-# Parsers of what someone else wrote, each for FUZZ_SECONDS. What is found stays in out/fuzz.
-FUZZERS := glob request
+# Parsers of what someone else wrote, each for FUZZ_SECONDS, two at a time. What is found stays in
+# out/fuzz.
+FUZZERS := glob policy_json policy_yaml request
 FUZZ_SECONDS ?= 20
 FUZZ_CC ?= clang-14
 FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
 	$(foreach s,answer encode glob glob_brace glob_segment names request,userspace/fs/$(s).c)
+FUZZ_POLICY_PARTS := $(foreach s,diag json path strv units,userspace/base/$(s).c) \
+	$(foreach s,facts keys nearest policy policy_json read read_json read_yaml,userspace/policy/$(s).c)
 
-out/fuzz/%: tools/fuzz/%.c $(FUZZ_PARTS) $(wildcard userspace/fs/*.h userspace/base/*.h)
+out/fuzz/glob out/fuzz/request: $(FUZZ_PARTS)
+out/fuzz/policy_json out/fuzz/policy_yaml: $(FUZZ_POLICY_PARTS)
+out/fuzz/%: tools/fuzz/%.c $(wildcard tools/fuzz/*.h userspace/*/*.h)
 	@mkdir -p $(@D)
 	$(call note,FUZZ)
 	$(Q)$(FUZZ_CC) $(filter-out -MMD -MP,$(COMMON)) -O1 -g -fno-omit-frame-pointer \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-		-o $@ $(filter %.c,$^) $(call pkg,--libs,jansson)
+		-o $@ $(filter %.c,$^) $(call pkg,--libs,jansson libfyaml)
 
 fuzz: $(FUZZERS:%=out/fuzz/%)
-	for f in $(FUZZERS); do \
-		mkdir -p out/fuzz/corpus/$$f && out/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) \
-			-timeout=5 -max_len=8192 -rss_limit_mb=1024 -dict=tools/fuzz/$$f.dict \
-			-artifact_prefix=out/fuzz/$$f- -verbosity=0 -print_final_stats=1 \
-			out/fuzz/corpus/$$f tools/fuzz/seeds/$$f || exit 1; \
-	done
+	@printf '%s\n' $(FUZZERS) | xargs -P 2 -I{} tools/fuzz/run {} $(FUZZ_SECONDS)
 
 # ---- Phase 6: style -----------------------------------------------------------------------------
 
