@@ -185,22 +185,26 @@ $(SKELETON): out/bpf/ringfence.linked.o
 	$(call note,BPF)
 	$(Q)$(BPFTOOL) gen skeleton $< name ringfence_bpf > $@
 
-# Made from the table of keys; `make lint` says when the file in docs/ is not what it makes.
+# Made from the table of keys (policy/keys.def): the schema, and the lists in the manual pages. `make
+# lint` and a test say when docs/ has something else.
 SCHEMA := docs/ringfence-policy.schema.json
+KEY_PAGES := docs/ringfence.1.scd docs/ringfence-policy.5.scd
 
-$(O)/tools/schema: tools/schema/main.c $(BASE) $(POLICY)
+$(O)/tools/schema: $(addprefix tools/schema/,main.c page.c page.h) userspace/policy/keys.def \
+		$(BASE) $(POLICY)
 	@mkdir -p $(@D)
 	$(call note,LINK)
-	$(Q)$(CC) $(ALL_CFLAGS) -pie -o $@ $^ $(CLIENT_LIBS)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -pie -o $@ $(filter %.c %.o,$^) $(CLIENT_LIBS)
 
 schema: $(O)/tools/schema
-	$< >$(SCHEMA)
+	$< json >$(SCHEMA)
+	for page in $(KEY_PAGES); do $< page $$page >out/page && cp out/page $$page || exit 1; done
 
 # ---- Phase 5: tests -----------------------------------------------------------------------------
 
 UNIT := $(O)/tests/unit/run
 
-tests: $(UNIT) probes library
+tests: $(UNIT) probes library $(O)/tools/schema
 
 $(UNIT): $(UNIT_SOURCES:%.c=$(O)/%.o) $(LIBRARY_OBJECTS)
 	$(call note,LINK)
@@ -297,7 +301,10 @@ lint-headers: $(SKELETON)
 		$(BPF_CLANG) $(BPF_CFLAGS) -fsyntax-only -include {} -x c /dev/null
 
 lint-schema: $(O)/tools/schema
-	@$< | diff -u $(SCHEMA) - || { echo "run make schema" >&2; false; }
+	@$< json | diff -u $(SCHEMA) - || { echo "run make schema" >&2; false; }
+	@for page in $(KEY_PAGES); do \
+		$< page $$page | diff -u $$page - || { echo "run make schema" >&2; exit 1; }; \
+	done
 
 lint-cppcheck:
 	@cppcheck $(CPPCHECK_FLAGS) userspace

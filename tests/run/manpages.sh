@@ -37,6 +37,23 @@ test_manpages_a13_have_the_options_of_each_command()
 		"$(help_options "$RF" plan)"
 }
 
+# The keys, their options, their types and what they mean stand in one table.
+needs test_manpages_a14_have_the_table_of_keys host
+test_manpages_a14_have_the_table_of_keys()
+{
+	local page tool
+	tool=$(dirname "$RF")/tools/schema
+	"$tool" json | diff "$RF_TOP/docs/ringfence-policy.schema.json" -
+	for page in ringfence.1 ringfence-policy.5; do
+		"$tool" page "$RF_TOP/docs/$page.scd" | diff "$RF_TOP/docs/$page.scd" -
+		grep -q '^; \(keys .*\|options\)$' "$RF_TOP/docs/$page.scd"
+	done
+	expect_eq "$(jq -r '.properties | to_entries[] | .key as $k | .value.properties // {"": 0} | keys[] |
+		if . == "" then $k else . end' "$RF_TOP/docs/ringfence-policy.schema.json" | sort)" \
+		"$(sed -n '/^; keys/,/^; end/s/^\*\([a-z_]*\)\*: .*/\1/p' \
+			"$RF_TOP/docs/ringfence-policy.5.scd" | sort)"
+}
+
 needs test_manpages_explain_every_command host
 test_manpages_explain_every_command()
 {

@@ -128,6 +128,93 @@ test_a1_options_yaml_and_json_say_the_same()
 		'["read-only","loopback",["vsock"],"300000ms"]'
 }
 
+# judged FILE: what the schema says, by a validator that knows nothing of us; the file has a policy a line.
+judged()
+{
+	python3 -W ignore - "$RF_TOP/docs/ringfence-policy.schema.json" "$1" <<-'END'
+		import json, sys
+		import jsonschema
+		schema = json.load(open(sys.argv[1]))
+		jsonschema.Draft202012Validator.check_schema(schema)
+		validator = jsonschema.Draft202012Validator(schema)
+		for line in open(sys.argv[2]):
+		    print("taken" if validator.is_valid(json.loads(line)) else "refused", line, end="")
+	END
+}
+
+# read_as WORD FILE: the reader itself says the same of every line.
+read_as()
+{
+	local line
+	while read -r line; do
+		if [[ $1 == taken ]]; then
+			ringfence plan --json --mode read-only --policy - -- true <<<"$line" >plan
+		else
+			expect_status 125 ringfence plan --policy - -- true <<<"$line" 2>"$messages"
+			expect_contains "$(<"$messages")" 'standard input:1:'
+		fi
+	done <"$2"
+}
+
+# Every policy that the documents and the tests show, and each kind of value.
+taken_policies()
+{
+	all_keys_json | jq -c .
+	jq -c . "$RF_TOP/tests/data/policies/example.json"
+	cat <<-'END'
+		{}
+		{"limits": {"timeout": "none"}, "user": 0, "lifecycle": {"grace": "0s"}}
+		{"network": {"unix": true, "posture": "open", "families": []}}
+		{"environment": {"set": {"A": "", "B": "x y\n"}}, "filesystem": {"read": ["with\nnewline"]}}
+	END
+}
+
+refused_policies()
+{
+	cat <<-'END'
+		["mode"]
+		{"mode": 3}
+		{"mode": "raed-only"}
+		{"mdoe": "read-only"}
+		{"filesystem": ["read"]}
+		{"filesystem": {"read": "d"}}
+		{"filesystem": {"raed": ["d"]}}
+		{"filesystem": {"read": ["d", 3]}}
+		{"filesystem": {"read": [""]}}
+		{"filesystem": {"external_read": ["d"]}}
+		{"workspace": "a\u0000b"}
+		{"network": {"unix": "no"}}
+		{"network": {"families": ["ip"]}}
+		{"limits": {"timeout": 5}}
+		{"limits": {"timeout": "5 parsecs"}}
+		{"limits": {"timeout": "-5s"}}
+		{"limits": {"memory": -1}}
+		{"limits": {"memory": 1.5}}
+		{"limits": {"pids": 0}}
+		{"environment": {"set": {"A": 1}}}
+		{"environment": {"set": {"A=B": "1"}}}
+		{"environment": {"pass": ["A=B"]}}
+		{"enforcement": {"waive": ["fs-raed"]}}
+		{"lifecycle": {"grace": "none"}}
+		{"strict": "true"}
+		{"user": true}
+	END
+}
+
+test_a14_the_schema_takes_and_refuses_what_the_reader_does()
+{
+	mkdir -p ws/d ws/r ws/w/p ws/f src/secrets include build
+	: >ws/w/k
+	taken_policies >taken
+	refused_policies >refused
+	judged taken >said
+	expect_eq "$(grep -v '^taken' said || true)" ''
+	judged refused >said
+	expect_eq "$(grep -v '^refused' said || true)" ''
+	read_as taken taken
+	read_as refused refused
+}
+
 test_a1_the_policy_is_read_once_and_nothing_of_the_workspace_unless_named()
 {
 	printf 'mode: read-only\n' >ringfence.yaml

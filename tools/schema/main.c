@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Prints the JSON Schema (draft 2020-12) of policy files, made from the one table of keys that the
- * reader goes by: docs/ringfence-policy.schema.json is this program's output, and `make lint`
- * compares.
+ * What docs/ has from the one table of keys, on standard output:
+ *
+ *	schema json		the JSON Schema (draft 2020-12) of policy files
+ *	schema page FILE	a manual page, with what stands between its marks made anew (page.c)
  */
 
 #include <jansson.h>
@@ -15,14 +16,23 @@
 #include "base/limits.h"
 #include "policy/facts.h"
 #include "policy/keys.h"
+#include "tools/schema/page.h"
 
 #define DURATION "^[0-9]+(ms|s|m|h|d)$"
+#define NO_NUL "^[^\\u0000]*$"
+#define VARIABLE "^[^=\\u0000]+$"
 #define SIZE "^[0-9]+([KMGT](iB)?)?$"
 
-static json_t *text_schema(void)
+/* The reader counts bytes; no text of fewer characters has more than it takes. */
+static json_t *text_schema(const char *pattern, unsigned int max_length)
 {
-	return json_pack("{s:s, s:i, s:i}", "type", "string", "minLength", 1, "maxLength",
-		(int)RF_PATH_MAX_BYTES);
+	return json_pack("{s:s, s:s, s:i, s:i}", "type", "string", "pattern", pattern, "minLength",
+		1, "maxLength", (int)max_length);
+}
+
+static json_t *path_schema(const char *pattern)
+{
+	return text_schema(pattern, RF_PATH_MAX_BYTES - 1);
 }
 
 static json_t *list_of(json_t *item_stolen)
@@ -76,17 +86,18 @@ static json_t *family_names(void)
 	return names;
 }
 
-/* A quantity as text with its unit, a bare number where none is needed, or "none". */
-static json_t *quantity(const char *pattern, bool takes_number)
+/* A quantity as text with its unit, a bare number where one is taken (most_number), or "none". */
+static json_t *quantity(const char *pattern, json_int_t least_number, json_int_t most_number)
 {
 	json_t *choices = json_array();
 
 	json_array_append_new(choices, json_pack("{s:s}", "const", "none"));
 	json_array_append_new(
 		choices, json_pack("{s:s, s:s}", "type", "string", "pattern", pattern));
-	if (takes_number)
+	if (most_number > 0)
 		json_array_append_new(
-			choices, json_pack("{s:s, s:i}", "type", "integer", "minimum", 1));
+			choices, json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum",
+					 least_number, "maximum", most_number));
 	return json_pack("{s:o}", "anyOf", choices);
 }
 
@@ -98,18 +109,20 @@ static json_t *schema_of(enum rf_key_type type)
 	case RF_KEY_POSTURE:
 		return one_of(posture_names());
 	case RF_KEY_PATH:
-		return text_schema();
+		return path_schema(NO_NUL);
 	case RF_KEY_USER:
-		return json_pack("{s:[s, s]}", "type", "string", "integer");
+		return json_pack("{s:[s, s], s:s, s:i, s:i}", "type", "string", "integer",
+			"pattern", NO_NUL, "minLength", 1, "maxLength", (int)RF_NAME_MAX_BYTES);
 	case RF_KEY_PATHS:
-		return list_of(text_schema());
+		return list_of(path_schema(NO_NUL));
 	case RF_KEY_ABSOLUTES:
-		return list_of(json_pack("{s:s, s:s}", "type", "string", "pattern", "^/"));
+		return list_of(path_schema("^/[^\\u0000]*$"));
 	case RF_KEY_VARIABLES:
-		return list_of(json_pack("{s:s, s:s}", "type", "string", "pattern", "^[^=]+$"));
+		return list_of(text_schema(VARIABLE, RF_NAME_MAX_BYTES));
 	case RF_KEY_SETTINGS:
-		return json_pack("{s:s, s:{s:[s, s, s]}}", "type", "object", "additionalProperties",
-			"type", "string", "integer", "boolean");
+		return json_pack("{s:s, s:o, s:{s:s, s:s}}", "type", "object", "propertyNames",
+			text_schema(VARIABLE, RF_NAME_MAX_BYTES), "additionalProperties", "type",
+			"string", "pattern", NO_NUL);
 	case RF_KEY_FAMILIES:
 		return list_of(one_of(family_names()));
 	case RF_KEY_PROMISES:
@@ -117,11 +130,11 @@ static json_t *schema_of(enum rf_key_type type)
 	case RF_KEY_SWITCH:
 		return json_pack("{s:s}", "type", "boolean");
 	case RF_KEY_DURATION_LIMIT:
-		return quantity(DURATION, false);
+		return quantity(DURATION, 0, 0);
 	case RF_KEY_SIZE_LIMIT:
-		return quantity(SIZE, true);
+		return quantity(SIZE, RF_MEMORY_MIN_BYTES, RF_SIZE_MAX_BYTES);
 	case RF_KEY_COUNT_LIMIT:
-		return quantity("^[0-9]+$", true);
+		return quantity("^[0-9]+$", RF_PIDS_MIN, RF_PIDS_MAX);
 	case RF_KEY_GRACE:
 		return json_pack("{s:s, s:s}", "type", "string", "pattern", DURATION);
 	}
@@ -148,7 +161,7 @@ static json_t *parent_of(json_t *root, const char *name, const char **ret_last)
 	return json_object_get(child, "properties");
 }
 
-int main(void)
+static int print_schema(void)
 {
 	json_t *root rf_autojson = json_pack("{s:s, s:s, s:s, s:b, s:{}}", "$schema",
 		"https://json-schema.org/draft/2020-12/schema", "title", "Ringfence policy", "type",
@@ -165,4 +178,14 @@ int main(void)
 		json_object_set_new(parent, last, schema);
 	}
 	return json_dumpf(root, stdout, JSON_INDENT(2)) < 0 || puts("") < 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "json") == 0)
+		return print_schema();
+	if (argc == 3 && strcmp(argv[1], "page") == 0)
+		return print_page(argv[2]);
+	fputs("usage: schema json | schema page FILE\n", stderr);
+	return 2;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "policy/keys.h"
+#include "policy/policy.h"
 
 #define OPTIONS_MAX 64
 #define HELP_COLUMN 26
@@ -93,15 +93,11 @@ void rf_args_print_help(
 {
 	printf("Usage: ringfence %s\n\n%s\n\nOptions:\n", usage, summary);
 	for (size_t i = 0; i < n_options; i++) {
-		const char *help = options[i].help;
 		char left[64];
-
-		if (!help)
-			help = rf_key_find(options[i].key)->help;
 
 		snprintf(left, sizeof(left), "--%s%s%s", options[i].name,
 			options[i].value ? " " : "", options[i].value ? options[i].value : "");
-		printf("  %-*s  %s\n", HELP_COLUMN, left, help);
+		printf("  %-*s  %s\n", HELP_COLUMN, left, options[i].help);
 	}
 }
 

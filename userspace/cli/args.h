@@ -20,7 +20,6 @@ struct rf_option {
 	const char *name;
 	/* What --help calls the value; NULL: takes none. */
 	const char *value;
-	/* NULL: that of the policy's key. */
 	const char *help;
 	int id;
 	/* Of the policy, where the option is one. */

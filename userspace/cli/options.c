@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/files.h"
+#include "policy/keys.h"
 
 enum option_id {
 	/* One value of the policy, by its key. */
@@ -29,37 +30,18 @@ enum option_id {
 	OPTION_HELP = RF_OPTION_HELP,
 };
 
-/* What belongs to a key has its help from the key's table. --json comes last: it is of plan alone.
+/* A key's own options come from its table, in that order. --json comes last: it is of plan alone.
  */
 static const struct rf_option options[] = {
 	{"policy", "FILE", "a policy, YAML or JSON; - for standard input", OPTION_POLICY, NULL},
-	{"mode", "MODE", NULL, OPTION_KEY, "mode"},
-	{"workspace", "DIR", NULL, OPTION_KEY, "workspace"},
-	{"chdir", "DIR", NULL, OPTION_KEY, "directory"},
-	{"read", "PATH", NULL, OPTION_KEY, "filesystem.read"},
-	{"write", "PATH", NULL, OPTION_KEY, "filesystem.write"},
-	{"write-file", "PATH", NULL, OPTION_KEY, "filesystem.write_files"},
-	{"protect", "PATH", NULL, OPTION_KEY, "filesystem.protect"},
-	{"deny", "PATH", NULL, OPTION_KEY, "filesystem.deny"},
-	{"external-read", "PATH", NULL, OPTION_KEY, "filesystem.external_read"},
-	{"device", "PATH", NULL, OPTION_KEY, "filesystem.device"},
-	{"user", "USER", NULL, OPTION_KEY, "user"},
-	{"keep-groups", NULL, NULL, OPTION_SWITCH, "keep_groups"},
-	{"net", "POSTURE", NULL, OPTION_KEY, "network.posture"},
+#define RF_KEY(name, type, option, value, member, help, text) \
+	{option, value, help, RF_KEY_##type == RF_KEY_SWITCH ? OPTION_SWITCH : OPTION_KEY, name},
+#define RF_KEY_APART(name, type, option, member, help, text)
+#include "policy/keys.def"
 	{"no-unix", NULL, "close Unix sockets in every posture", OPTION_NO_UNIX, NULL},
-	{"socket-family", "FAMILY", NULL, OPTION_KEY, "network.families"},
-	{"timeout", "DURATION", NULL, OPTION_KEY, "limits.timeout"},
-	{"memory", "SIZE", NULL, OPTION_KEY, "limits.memory"},
-	{"pids", "COUNT", NULL, OPTION_KEY, "limits.pids"},
 	{"env", "NAME[=VALUE]", "variable to take from the caller, or to set", OPTION_ENV, NULL},
 	{"env-file", "FILE", "set the NAME=VALUE lines of a file", OPTION_ENV_FILE, NULL},
-	{"clear-env", NULL, NULL, OPTION_SWITCH, "environment.clear"},
 	{"pass-fd", "N", "pass an open descriptor, 3 to 65535", OPTION_PASS_FD, NULL},
-	{"strict", NULL, NULL, OPTION_SWITCH, "strict"},
-	{"waive", "PROMISE", NULL, OPTION_KEY, "enforcement.waive"},
-	{"require", "PROMISE", NULL, OPTION_KEY, "enforcement.require"},
-	{"grace", "DURATION", NULL, OPTION_KEY, "lifecycle.grace"},
-	{"keep-background", NULL, NULL, OPTION_SWITCH, "lifecycle.keep_background"},
 	{"result", "FILE|fd:N", "write the result, one JSON object", OPTION_RESULT, NULL},
 	{"events", "FILE|fd:N", "write events, JSON Lines", OPTION_EVENTS, NULL},
 	{"quiet", NULL, "print errors alone", OPTION_QUIET, NULL},

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The one table of what a policy can say. The reader of files, the options, the JSON of the wire,
- * the help and the manual page's test all go by it.
+ * What a policy can say, from the one table in keys.def: the reader of files, the options, the JSON
+ * of the wire, the help, the schema and the manual pages all go by it.
  */
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct rf_key {
 	/* "filesystem.read" */
 	const char *name;
 	enum rf_key_type type;
-	/* "--read"; NULL: no option. */
+	/* "--read". */
 	const char *option;
 	/* One line. */
 	const char *help;
