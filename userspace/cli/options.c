@@ -27,10 +27,11 @@ enum option_id {
 	OPTION_QUIET,
 	OPTION_VERBOSE,
 	OPTION_JSON,
+	OPTION_WHY,
 	OPTION_HELP = RF_OPTION_HELP,
 };
 
-/* A key's own options come from its table, in that order. --json comes last: it is of plan alone.
+/* A key's own options come from its table, in that order. Those of plan alone come last.
  */
 static const struct rf_option options[] = {
 	{"policy", "FILE", "a policy, YAML or JSON; - for standard input", OPTION_POLICY, NULL},
@@ -48,17 +49,24 @@ static const struct rf_option options[] = {
 	{"verbose", NULL, "print details", OPTION_VERBOSE, NULL},
 	RF_OPTION_HELP_ROW,
 	{"json", NULL, "print the whole plan as JSON", OPTION_JSON, NULL},
+	{"why", "ACCESS", "say why each PATH may be read, written or executed, or not", OPTION_WHY,
+		NULL},
 };
+
+/* At the end of the table. */
+#define PLAN_OPTIONS 2
 
 static size_t n_options(bool is_plan)
 {
-	return RF_ARRAY_SIZE(options) - (is_plan ? 0 : 1);
+	return RF_ARRAY_SIZE(options) - (is_plan ? 0 : PLAN_OPTIONS);
 }
 
 void rf_run_options_print_help(bool is_plan)
 {
 	if (is_plan)
-		rf_args_print_help("plan [options] [--] COMMAND [ARG…]",
+		rf_args_print_help(
+			"plan [options] [--] COMMAND [ARG…]\n"
+			"       ringfence plan [options] --why ACCESS PATH… [-- COMMAND [ARG…]]",
 			"Shows what run would do with the same options; has no effect.", options,
 			n_options(true));
 	else
@@ -175,11 +183,34 @@ static int apply(struct reading *reading, const struct rf_option *option, const 
 	case OPTION_JSON:
 		to->is_json = true;
 		return 0;
+	case OPTION_WHY:
+		if (strcmp(text, "read") != 0 && strcmp(text, "write") != 0 &&
+			strcmp(text, "exec") != 0)
+			return rf_diag_refuse(diag, "option-value",
+				"--why takes read, write or exec, not \"%s\"", text);
+		to->why = text;
+		return 0;
 	case OPTION_HELP:
 		to->wants_help = true;
 		return 0;
 	}
 	return -EINVAL;
+}
+
+/* With --why: paths until "--", then the command. */
+static int take_paths(struct rf_run_options *to, char **words, struct rf_diag *diag)
+{
+	static char *any[] = {(char *)"true", NULL};
+
+	to->paths = words;
+	while (words[to->n_paths] && strcmp(words[to->n_paths], "--") != 0)
+		to->n_paths++;
+	if (to->n_paths == 0)
+		return rf_diag_refuse(diag, "arguments", "no path is given to --why");
+	to->command = words[to->n_paths] ? words + to->n_paths + 1 : any;
+	if (!to->command[0])
+		return rf_diag_refuse(diag, "no-command", "no command is given");
+	return 0;
 }
 
 static int read_options(
@@ -195,6 +226,8 @@ static int read_options(
 			return r;
 		if (read.kind == RF_ARG_END)
 			return rf_diag_refuse(diag, "no-command", "no command is given");
+		if (read.kind == RF_ARG_WORD && reading->to->why)
+			return take_paths(reading->to, argv + args.at - 1, diag);
 		if (read.kind == RF_ARG_WORD) {
 			reading->to->command = argv + args.at - 1;
 			return 0;

@@ -23,6 +23,11 @@ struct rf_run_options {
 	char **command;
 	enum rf_say_level level;
 	bool is_json;
+	/* plan --why: "read", "write" or "exec"; then the words are paths, and the command is what
+	 * follows "--", or any. */
+	const char *why;
+	char **paths;
+	size_t n_paths;
 	bool wants_help;
 };
 

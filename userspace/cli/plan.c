@@ -14,8 +14,20 @@
 #include "cli/print.h"
 #include "cli/request.h"
 #include "wire/interface.h"
+#include "wire/text.h"
 
 #define PLAN_DEADLINE_MS 60000
+
+static json_t *questions(const struct rf_run_options *options)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < options->n_paths; i++) {
+		json_array_append_new(array, json_string(options->why));
+		json_array_append_new(array, rf_wire_text(options->paths[i]));
+	}
+	return array;
+}
 
 static int ask(const struct rf_run_options *options, const struct rf_origin *origin,
 	json_t **ret_answer, struct rf_diag *diag)
@@ -24,6 +36,8 @@ static int ask(const struct rf_run_options *options, const struct rf_origin *ori
 	json_t *parameters rf_autojson = NULL;
 	int r = rf_request_make(options, origin, false, &parameters, diag);
 
+	if (r == 0 && options->why)
+		r = json_object_set_new(parameters, "why", questions(options)) < 0 ? -ENOMEM : 0;
 	if (r == 0)
 		r = rf_connect(NULL, &connection, diag);
 	if (r == 0)
@@ -42,6 +56,14 @@ static int show(const struct rf_run_options *options, const json_t *answer)
 	json_array_foreach (warnings, i, warning) {
 		if (json_is_string(warning))
 			rf_say("%s", json_string_value(warning));
+	}
+	if (options->why) {
+		const json_t *why = json_object_get(answer, "why");
+
+		if (options->is_json)
+			return rf_print_json(why);
+		rf_print_why(why);
+		return 0;
 	}
 	if (options->is_json)
 		return rf_print_json(plan);

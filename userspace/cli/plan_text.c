@@ -125,3 +125,63 @@ void rf_print_plan(const json_t *plan)
 	putchar('\n');
 	print_promises(enforcement);
 }
+
+/* ---- Why ------------------------------------------------------------------------------------- */
+
+/* "--write build (filesystem.write)", or what is built in. */
+static void print_rule(const json_t *answer)
+{
+	const json_t *rule = json_object_get(answer, "rule");
+	const char *option = rf_json_get_text(rule, "option");
+	const char *value = rf_json_get_text(rule, "value");
+	const char *because = rf_json_get_text(answer, "because");
+
+	printf(": %s", because ? because : "-");
+	if (!option)
+		return;
+	printf(", %s ", option);
+	if (value) {
+		rf_print_text(value);
+		putchar(' ');
+	}
+	printf("(%s)", rf_json_get_text(rule, "key"));
+}
+
+static void print_holders(const json_t *answer)
+{
+	const json_t *by = json_object_get(answer, "by");
+	bool has_permissions = rf_json_get_bool(answer, "permissions", false);
+
+	if (json_array_size(by) > 0) {
+		printf("; held by ");
+		rf_print_words(by);
+	}
+	if (has_permissions)
+		printf("; its type, owner or mode refuses it%s", json_array_size(by) > 0 ? " too" : "");
+}
+
+void rf_print_why(const json_t *answers)
+{
+	const json_t *answer;
+	size_t i;
+
+	json_array_foreach (answers, i, answer) {
+		const char *asked = rf_json_get_text(answer, "asked");
+		const char *path = rf_json_get_text(answer, "path");
+		const char *error = rf_json_get_text(answer, "errno");
+
+		printf("%s ", rf_json_get_text(answer, "access"));
+		rf_print_text(asked ? asked : "-");
+		if (asked && path && strcmp(asked, path) != 0) {
+			printf(" (");
+			rf_print_text(path);
+			putchar(')');
+		}
+		printf(": %s", rf_json_get_text(answer, "verdict"));
+		if (error)
+			printf(", %s", error);
+		print_rule(answer);
+		print_holders(answer);
+		putchar('\n');
+	}
+}

@@ -13,5 +13,7 @@ void rf_print_text(const char *text);
 void rf_print_column(const char *text, int width);
 /* A list of words, with a blank between. */
 void rf_print_words(const json_t *words);
+/* Answers to --why, a line each. */
+void rf_print_why(const json_t *answers);
 /* A plan for people. */
 void rf_print_plan(const json_t *plan);

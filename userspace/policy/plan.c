@@ -57,6 +57,9 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 	for (size_t i = 0; i < plan->n_rules; i++)
 		free(plan->rules[i].path);
 	free(plan->rules);
+	for (size_t i = 0; i < plan->n_said; i++)
+		free(plan->said[i].path);
+	free(plan->said);
 	free(plan->workspace);
 	free(plan->workspace_alias);
 	free(plan->directory);

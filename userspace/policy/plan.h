@@ -79,6 +79,16 @@ struct rf_effective {
 	uint32_t by;
 };
 
+/* A rule as it was resolved, for rf_plan_why. */
+struct rf_said {
+	char *path;
+	/* enum rf_node_flag. */
+	uint32_t flags;
+	/* "filesystem.read" and what was written, both borrowed from the policy; NULL: built in. */
+	const char *key;
+	const char *text;
+};
+
 struct rf_plan {
 	enum rf_mode mode;
 	/* Canonical root of the workspace, its spelling as given, and the pinned directory. */
@@ -137,6 +147,9 @@ struct rf_plan {
 	struct rf_strv warnings;
 	/* Too many binds for bubblewrap's argument limit: the view of the workspace is staged. */
 	bool is_staged;
+	/* Every rule on a path; empty unless keeps_rules was asked for. */
+	struct rf_said *said;
+	size_t n_said;
 };
 
 /* What the caller's process gives besides the policy. All borrowed. */
@@ -151,6 +164,8 @@ struct rf_request {
 	size_t n_pass_fds;
 	/* Text of /proc/self/mountinfo; NULL: the planner reads it. */
 	const char *mountinfo;
+	/* For rf_plan_why; the policy must then outlive the plan. */
+	bool keeps_rules;
 };
 
 /*

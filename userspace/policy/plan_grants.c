@@ -13,6 +13,30 @@
 #include "base/path.h"
 #include "policy/planner.h"
 
+int rf_planner_keep_rule(struct rf_planner *planner, const char *path, uint32_t flags)
+{
+	struct rf_plan *plan = planner->plan;
+	char *copy;
+
+	if (!planner->request->keeps_rules)
+		return 0;
+	if (plan->n_said == planner->said_room) {
+		size_t room = planner->said_room ? planner->said_room * 2 : 64;
+		struct rf_said *grown = reallocarray(plan->said, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		plan->said = grown;
+		planner->said_room = room;
+	}
+	copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	plan->said[plan->n_said++] =
+		(struct rf_said){copy, flags, planner->said_key, planner->said_text};
+	return 0;
+}
+
 int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags)
 {
 	struct rf_node like = {
@@ -20,8 +44,9 @@ int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uin
 		.ino = found->ino,
 		.is_directory = S_ISDIR(found->mode),
 	};
+	int r = rf_planner_keep_rule(planner, found->path, flags);
 
-	return rf_rule_tree_add(&planner->tree, found->path, flags, &like);
+	return r < 0 ? r : rf_rule_tree_add(&planner->tree, found->path, flags, &like);
 }
 
 int rf_planner_add_links(struct rf_planner *planner, const struct rf_found *found, uint32_t flags)
@@ -198,6 +223,8 @@ static int add_device(struct rf_planner *planner, const char *text)
 	like.ino = found.ino;
 	like.is_directory = S_ISDIR(found.mode);
 	r = rf_planner_add_links(planner, &found, RF_NODE_LINK);
+	if (r == 0)
+		r = rf_planner_keep_rule(planner, found.path, RF_NODE_DEVICE);
 	return r < 0 ? r : rf_rule_tree_add(&planner->tree, found.path, RF_NODE_DEVICE, &like);
 }
 
@@ -312,6 +339,13 @@ static int find_write_file(
 		return r;
 	like.dev = found.dev;
 	like.ino = found.ino;
+	planner->said_key = "filesystem.write_files";
+	planner->said_text = text;
+	r = rf_planner_keep_rule(planner, found.path, RF_NODE_WRITE);
+	planner->said_key = NULL;
+	planner->said_text = NULL;
+	if (r < 0)
+		return r;
 	return rf_rule_tree_add(opened, found.path,
 		RF_NODE_WRITE | (found.kind == RF_FOUND_EXISTING ? 0 : RF_NODE_CREATE), &like);
 }
@@ -428,16 +462,19 @@ static int add_protection(struct rf_planner *planner, const char *text)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int for_each(struct rf_planner *planner, const struct rf_strv *list,
+static int for_each(struct rf_planner *planner, const char *key, const struct rf_strv *list,
 	int (*add)(struct rf_planner *, const char *))
 {
-	for (size_t i = 0; i < list->count; i++) {
-		int r = add(planner, list->items[i]);
+	int r = 0;
 
-		if (r)
-			return r;
+	planner->said_key = key;
+	for (size_t i = 0; r == 0 && i < list->count; i++) {
+		planner->said_text = list->items[i];
+		r = add(planner, list->items[i]);
 	}
-	return 0;
+	planner->said_key = NULL;
+	planner->said_text = NULL;
+	return r;
 }
 
 /* The workspace itself, as the mode has it. */
@@ -477,19 +514,20 @@ int rf_planner_grants(struct rf_planner *planner)
 	if (r == 0)
 		r = add_alias(planner);
 	if (r == 0)
-		r = for_each(planner, &policy->external_read, add_external_read);
+		r = for_each(planner, "filesystem.external_read", &policy->external_read,
+			add_external_read);
 	if (r == 0)
-		r = for_each(planner, &policy->read, add_read);
+		r = for_each(planner, "filesystem.read", &policy->read, add_read);
 	if (r == 0)
-		r = for_each(planner, &policy->write, add_write);
+		r = for_each(planner, "filesystem.write", &policy->write, add_write);
 	if (r == 0)
 		r = add_write_files(planner);
 	if (r == 0)
-		r = for_each(planner, &policy->protect, add_protection);
+		r = for_each(planner, "filesystem.protect", &policy->protect, add_protection);
 	if (r == 0)
-		r = for_each(planner, &policy->deny, add_denial);
+		r = for_each(planner, "filesystem.deny", &policy->deny, add_denial);
 	if (r == 0)
-		r = for_each(planner, &policy->device, add_device);
+		r = for_each(planner, "filesystem.device", &policy->device, add_device);
 	if (r == 0)
 		rf_rule_tree_close_runtime(&planner->tree);
 	return r;

@@ -26,6 +26,10 @@ struct rf_planner {
 	char command_home[4096];
 	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
 	char user_name[256];
+	/* The rule in hand, while those of the policy become nodes; NULL: one that is built in. */
+	const char *said_key;
+	const char *said_text;
+	size_t said_room;
 };
 
 /* Each: 0, RF_REFUSED (diag is filled) or -errno. */
@@ -57,6 +61,8 @@ bool rf_planner_is_planted(const struct rf_planner *planner, const struct rf_fou
 /* One warning line about a name; beyond fifty they are not shown. 0 or -ENOMEM. */
 int rf_planner_warn(struct rf_planner *planner, const char *format, ...) rf_printf(2, 3);
 
+/* For rf_plan_why. 0 or -ENOMEM. */
+int rf_planner_keep_rule(struct rf_planner *planner, const char *path, uint32_t flags);
 /* A node for what was found. */
 int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags);
 /* Each link met on the way becomes a node with these flags. */

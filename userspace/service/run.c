@@ -16,6 +16,7 @@
 #include "base/strv.h"
 #include "base/units.h"
 #include "enforce/bubblewrap.h"
+#include "policy/why.h"
 #include "service/handed.h"
 #include "service/service.h"
 #include "wire/text.h"
@@ -30,6 +31,8 @@ struct request {
 	size_t n_pass;
 	struct rf_sandbox_props props;
 	bool wants_events;
+	/* Pairs for Plan: "read" and a path, … */
+	struct rf_strv why;
 	/* Descriptors that stand for handed ones, owned. */
 	struct rf_handed views;
 };
@@ -39,6 +42,7 @@ static void request_clear(struct request *request)
 	rf_policy_clear(&request->policy);
 	rf_strv_clear(&request->argv);
 	rf_strv_clear(&request->environment);
+	rf_strv_clear(&request->why);
 	free(request->cwd);
 	rf_handed_clear(&request->views);
 }
@@ -178,6 +182,7 @@ static int make_plan(struct rf_peer *peer, const struct request *request, struct
 				       : nothing,
 		.pass_fds = request->pass_numbers,
 		.n_pass_fds = request->n_pass,
+		.keeps_rules = request->why.count > 0,
 	};
 
 	return rf_plan_make(&planned, &controller->facts, ret_plan, diag);
@@ -207,19 +212,47 @@ static json_t *warnings_to_json(const struct rf_plan *plan)
 	return warnings;
 }
 
+/* One answer a question, in their order. 0, RF_REFUSED or -errno; *ret_json: a new reference. */
+static int explain(const struct rf_strv *questions, const struct rf_plan *plan, json_t **ret_json,
+	struct rf_diag *diag)
+{
+	json_t *answers rf_autojson = json_array();
+
+	for (size_t i = 0; i + 1 < questions->count; i += 2) {
+		const char *path = questions->items[i + 1];
+		enum rf_why_access access;
+		struct rf_why why;
+		int r;
+
+		if (!rf_why_access_parse(questions->items[i], &access) || !path[0])
+			return invalid(diag, "why");
+		r = rf_plan_why(plan, access, path, &why);
+		if (r < 0)
+			return r;
+		json_array_append_new(answers, rf_why_to_json(&why, path));
+	}
+	*ret_json = RF_TAKE(answers);
+	return 0;
+}
+
 void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 {
 	struct request request rf_cleanup(request_clear) = {0};
 	struct rf_bubblewrap bubblewrap rf_autobubblewrap = {0};
 	struct rf_plan *plan rf_autoplan = NULL;
+	json_t *why rf_autojson = NULL;
 	struct rf_diag diag = {0};
 	json_t *parameters;
 	int r = read_request(&request, call->parameters, &diag);
 
+	if (r == 0 && json_object_get(call->parameters, "why"))
+		r = read_texts(call->parameters, "why", &request.why, &diag);
 	if (r == 0)
 		r = rf_controller_complete_facts(peer->service->controller, &diag);
 	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
+	if (r == 0)
+		r = explain(&request.why, plan, &why, &diag);
 	if (r == 0 && plan->mode != RF_MODE_FULL_ACCESS)
 		r = rf_bubblewrap_make(plan, false, &bubblewrap, &diag);
 	if (r != 0) {
@@ -230,6 +263,7 @@ void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 	json_object_set_new(parameters, "plan",
 		rf_plan_to_json(plan, (const char *const *)bubblewrap.arguments.items));
 	json_object_set_new(parameters, "warnings", warnings_to_json(plan));
+	json_object_set(parameters, "why", why);
 	rf_peer_reply(peer, parameters, false);
 }
 
