@@ -198,10 +198,18 @@ static void judge_landlock(
 		refuse(why, EACCES, BIT(LANDLOCK));
 }
 
-/* In the kernel's order: a read-only mount, then Landlock, then the directory's mode. */
+/* In the kernel's order: may it be searched, a read-only mount, Landlock, the directory's mode. */
 static void judge_making(struct rf_why *why, const struct rf_plan *plan,
 	const struct rf_inside_object *directory, const char *path)
 {
+	/* The kernel's own files: a name that is not there cannot be made, whoever asks. */
+	if (directory->mount && directory->mount->kind == RF_VIEW_PROC) {
+		why->verdict = RF_VERDICT_ABSENT;
+		why->error = ENOENT;
+		return;
+	}
+	if (!rf_inside_may(plan, directory, 1))
+		refuse_permission(why);
 	if (directory->is_read_only)
 		refuse(why, EROFS, BIT(MOUNT_NAMESPACE));
 	judge_landlock(why, plan, path, RIGHT_MAKE);

@@ -136,6 +136,7 @@ static inline int make_plan(struct fixture *f)
 		.pass_fds = f->pass_fds,
 		.n_pass_fds = f->n_pass_fds,
 		.mountinfo = f->mountinfo,
+		.keeps_rules = true,
 	};
 
 	f->plan = rf_plan_free(f->plan);
