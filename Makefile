@@ -322,9 +322,15 @@ demo:
 	$(MAKE) programs
 	tools/demo
 
+# The planner alone, for tools/bench/run.
+$(O)/tools/plan: tools/bench/plan.c $(BASE) $(POLICY)
+	@mkdir -p $(@D)
+	$(call note,LINK)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -pie -o $@ $^ $(CLIENT_LIBS)
+
 bench:
 	tools/setup all
-	$(MAKE) programs probes
+	$(MAKE) programs probes $(O)/tools/plan
 	tools/bench/run
 
 MAN := ringfence.1 ringfence.3 ringfence-events.5 ringfence-fs.1 ringfence-policy.5 ringfenced.8

@@ -17,9 +17,10 @@ struct json_events {
 	const char *text;
 	size_t size;
 	size_t offset;
-	/* Where the line of offset begins. */
-	size_t line_start;
 	unsigned int line;
+	/* Column of what stands at counted, in the same line: a policy may be one line of megabytes. */
+	size_t counted;
+	unsigned int column;
 	/* Text of the last scalar. */
 	struct rf_buf scalar;
 };
@@ -37,22 +38,21 @@ static void skip_separators(struct json_events *json)
 
 		if (c == '\n') {
 			json->line++;
-			json->line_start = json->offset + 1;
+			json->counted = json->offset + 1;
+			json->column = 1;
 		} else if (c != ' ' && c != '\t' && c != '\r' && c != ',' && c != ':') {
 			return;
 		}
 	}
 }
 
-static unsigned int column_of(const struct json_events *json)
+static unsigned int column_here(struct json_events *json)
 {
-	unsigned int column = 1;
-
-	for (size_t i = json->line_start; i < json->offset; i++) {
-		if ((json->text[i] & 0xc0) != 0x80)
-			column++;
+	for (; json->counted < json->offset; json->counted++) {
+		if ((json->text[json->counted] & 0xc0) != 0x80)
+			json->column++;
 	}
-	return column;
+	return json->column;
 }
 
 /* Length of the string literal at offset, quotes included. */
@@ -111,7 +111,7 @@ static int next_event(
 	struct json_events *json = (struct json_events *)events;
 
 	skip_separators(json);
-	*ret_event = (struct rf_event){.line = json->line, .column = column_of(json)};
+	*ret_event = (struct rf_event){.line = json->line, .column = column_here(json)};
 	if (json->offset >= json->size) {
 		ret_event->kind = RF_EVENT_END;
 		return 0;
@@ -164,6 +164,7 @@ int rf_read_json(const char *name, const char *text, size_t size_bytes, bool is_
 		.text = text,
 		.size = size_bytes,
 		.line = 1,
+		.column = 1,
 	};
 	int r = is_wire ? 0 : check_grammar(name, text, size_bytes, diag);
 
