@@ -42,7 +42,7 @@ AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
 SERVICE_SOURCES := files handed listen main methods peer run
 CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_verbs kill main options \
-	output plan plan_text print ps report request run sandboxes sweep
+	output plan plan_text print ps report request run sandboxes sweep terminal
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \
 	tree userns
 

@@ -33,7 +33,16 @@ test_f_72_the_callers_terminal_gets_no_input()
 	sed 's/^x*//; s/\r$//' "$RF_SCRATCH/unconfined" >unconfined
 	expect_errnos unconfined 'TIOCSTI.*' 0
 
-	script -qec "$RF run -- $attack 0" "$RF_SCRATCH/confined" >/dev/null
+	script -qec "$RF run --no-tty -- $attack 0" "$RF_SCRATCH/confined" >/dev/null
+	sed 's/^x*//; s/\r$//' "$RF_SCRATCH/confined" >confined
+	expect_errnos confined 'TIOC(STI|LINUX).*' EPERM
+	expect_errnos confined 'tcgetattr|winsize|tcsetattr' 0
+}
+
+# One of the sandbox's own is pushed into no more than that.
+test_f_72_a_terminal_of_its_own_gets_no_input_either()
+{
+	script -qec "$RF run --tty -- $(probe escape_tty) 0" "$RF_SCRATCH/confined" >/dev/null
 	sed 's/^x*//; s/\r$//' "$RF_SCRATCH/confined" >confined
 	expect_errnos confined 'TIOC(STI|LINUX).*' EPERM
 	expect_errnos confined 'tcgetattr|winsize|tcsetattr' 0

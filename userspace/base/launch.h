@@ -23,7 +23,7 @@
 
 #include <stdint.h>
 
-#define RF_LAUNCH_VERSION 2U
+#define RF_LAUNCH_VERSION 3U
 #define RF_LAUNCH_MAGIC 0x52464c31U /* RFL1 */
 
 /* argv[1] of ringfence-launch. */
@@ -98,7 +98,8 @@ struct rf_stage_step {
 #define RF_SANDBOX_SCOPE 64U /* Landlock scopes for signals and abstract sockets (ABI 6) */
 /* A staged tree is attached at the string that ends the spec; needs CAP_SYS_ADMIN inside. */
 #define RF_SANDBOX_STAGED 128U
-/* The terminal on standard input becomes the controlling one, the command in front. */
+/* The standard streams are one socket to the client: the command gets a terminal of its own, as the
+ * controlling one and with itself in front, whose other end goes through that socket. */
 #define RF_SANDBOX_TERMINAL 256U
 /* After attaching: a user namespace of the launcher's own in which it is uid and gid. Bubblewrap
  * makes that one itself when it mounts devpts without privilege, and then nobody inside may
@@ -169,6 +170,9 @@ enum rf_launch_kind {
 	 * open, and those descriptors travel along. Bubblewrap never holds them, so that a pipe
 	 * gets its end of file when the command closes it. */
 	RF_LAUNCH_STREAMS,
+	/* launcher -> client, through the socket of RF_SANDBOX_TERMINAL */
+	RF_LAUNCH_PTY = 64, /* the pty's master travels along */
+	RF_LAUNCH_STOPPED,  /* value: the signal that stopped the command */
 };
 
 #define RF_LAUNCH_TEXT_BYTES 1024

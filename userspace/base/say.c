@@ -15,10 +15,16 @@
 #include "base/strv.h"
 
 static enum rf_say_level current_level = RF_SAY_NORMAL;
+static const char *line_end = "\n";
 
 void rf_say_set_level(enum rf_say_level level)
 {
 	current_level = level;
+}
+
+void rf_say_set_raw(bool is_raw)
+{
+	line_end = is_raw ? "\r\n" : "\n";
 }
 
 /* Of a valid UTF-8 sequence. */
@@ -71,7 +77,7 @@ rf_printf(1, 0) static void say(const char *format, va_list args)
 		return;
 	}
 	rf_buf_addf(&line, "ringfence: ");
-	if (rf_say_escape(&line, text) < 0 || rf_buf_add(&line, "\n", 1) < 0)
+	if (rf_say_escape(&line, text) < 0 || rf_buf_add(&line, line_end, strlen(line_end)) < 0)
 		return;
 	/* Nobody could be told that standard error is gone. */
 	if (line.data)

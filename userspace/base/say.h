@@ -7,6 +7,8 @@
  * for library code, which returns what happened.
  */
 
+#include <stdbool.h>
+
 #include "base/attr.h"
 
 struct rf_buf;
@@ -22,6 +24,8 @@ enum rf_say_level { RF_SAY_QUIET, RF_SAY_NORMAL, RF_SAY_VERBOSE };
 int rf_say_escape(struct rf_buf *to, const char *text);
 
 void rf_say_set_level(enum rf_say_level level);
+/* The terminal is raw: a line there ends with a carriage return too. */
+void rf_say_set_raw(bool is_raw);
 /* Always printed. */
 void rf_say_error(const char *format, ...) rf_printf(1, 2);
 /* Not printed with --quiet. */

@@ -19,6 +19,7 @@ enum option_id {
 	OPTION_SWITCH,
 	OPTION_POLICY,
 	OPTION_NO_UNIX,
+	OPTION_NO_TTY,
 	OPTION_ENV,
 	OPTION_ENV_FILE,
 	OPTION_PASS_FD,
@@ -40,6 +41,7 @@ static const struct rf_option options[] = {
 #define RF_KEY_APART(name, type, option, member, help, text)
 #include "policy/keys.def"
 	{"no-unix", NULL, "close Unix sockets in every posture", OPTION_NO_UNIX, NULL},
+	{"no-tty", NULL, "no terminal of the command's own", OPTION_NO_TTY, NULL},
 	{"env", "NAME[=VALUE]", "variable to take from the caller, or to set", OPTION_ENV, NULL},
 	{"env-file", "FILE", "set the NAME=VALUE lines of a file", OPTION_ENV_FILE, NULL},
 	{"pass-fd", "N", "pass an open descriptor, 3 to 65535", OPTION_PASS_FD, NULL},
@@ -163,6 +165,8 @@ static int apply(struct reading *reading, const struct rf_option *option, const 
 		return set_policy_file(reading, text, diag);
 	case OPTION_NO_UNIX:
 		return rf_policy_set(&reading->policy, "network.unix", "false", diag);
+	case OPTION_NO_TTY:
+		return rf_policy_set(&reading->policy, "lifecycle.tty", "false", diag);
 	case OPTION_ENV:
 		return rf_policy_set(&reading->policy,
 			strchr(text, '=') ? "environment.set" : "environment.pass", text, diag);

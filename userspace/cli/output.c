@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -60,6 +62,14 @@ static int open_file(const char *target, const char *option, int *ret_fd, struct
 	}
 	*ret_fd = RF_TAKE_FD(fd);
 	return 0;
+}
+
+bool rf_output_is_interrupted(int signal_fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
+	       info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT;
 }
 
 int rf_output_open(const char *target, const char *option, int *ret_fd, struct rf_diag *diag)

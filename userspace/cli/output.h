@@ -16,6 +16,12 @@
 int rf_output_open(const char *target, const char *option, int *ret_fd, struct rf_diag *diag);
 
 /*
+ * While a slow reader is waited for at the end, signals are read from here: true when one came that
+ * says not to wait (not a change of the window's size, nor CONT).
+ */
+bool rf_output_is_interrupted(int signal_fd);
+
+/*
  * Lines for a reader that may be slow: written in pieces that a pipe takes without blocking, from
  * the main loop, so that signals are still forwarded.
  */

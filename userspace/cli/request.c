@@ -114,6 +114,13 @@ int rf_request_make(const struct rf_run_options *options, const struct rf_origin
 	return 0;
 }
 
+void rf_request_add_terminal(json_t *parameters)
+{
+	/* The three are one socket, whatever the caller had. */
+	json_object_set_new(parameters, "stdio", json_pack("[i, i, i]", 0, 1, 2));
+	json_object_set_new(parameters, "terminal", json_true());
+}
+
 static int check_descriptor(int fd, struct rf_diag *diag)
 {
 	char path[40];

@@ -26,6 +26,9 @@ void rf_origin_read(struct rf_origin *ret_origin);
 int rf_request_make(const struct rf_run_options *options, const struct rf_origin *origin,
 	bool has_descriptors, json_t **ret_parameters, struct rf_diag *diag);
 
+/* To parameters of Run: the three streams are one socket, for a terminal of the command's own. */
+void rf_request_add_terminal(json_t *parameters);
+
 /*
  * A descriptor of an io_uring instance works with its maker's rights: none is handed in. Looks at
  * the standard streams and what is passed. 0 or RF_REFUSED.

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * run: one call of Run, then a loop over three sources.
+ * run: one call of Run, then a loop over four sources.
  *
  *	connection   warnings, notices, the start, events, and at last the result or a refusal
  *	signals      before the start INT, TERM, HUP and QUIT abort (the controller sees us hang
  *	             up and kills what there is), later each is handed to the command
  *	events file  written as its reader takes it
+ *	terminal     where the command has one of its own: bytes both ways, stop and go on
  *
  * Hanging up is also what our death looks like, so there is one path for both.
  */
@@ -33,6 +34,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "cli/request.h"
+#include "cli/terminal.h"
 #include "wire/interface.h"
 
 /* How long an aborted run may take to be cleared away before we go. */
@@ -52,6 +54,7 @@ struct run {
 	int result_fd;
 	int events_fd;
 	struct rf_line_writer events;
+	struct rf_terminal terminal;
 	/* NULL until the command was started. */
 	char *id;
 	/* Came before the start and do not abort: bit (n - 1). */
@@ -67,6 +70,7 @@ struct run {
 
 static void run_clear(struct run *run)
 {
+	rf_terminal_close(&run->terminal, -1, true);
 	rf_connection_close(&run->connection);
 	rf_run_options_clear(&run->options);
 	rf_line_writer_clear(&run->events);
@@ -127,6 +131,21 @@ static void stop_self(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+static bool is_job_control(int number)
+{
+	return number == SIGTSTP || number == SIGCONT;
+}
+
+/* The command stopped inside: so do we, and it goes on when we do. */
+static void follow_stop(struct run *run)
+{
+	run->terminal.has_stopped = false;
+	rf_terminal_suspend(&run->terminal);
+	stop_self();
+	rf_terminal_resume(&run->terminal);
+	forward(run, SIGCONT, true);
+}
+
 static void abort_run(struct run *run, int number)
 {
 	/* Again: whoever sends it does not want to wait. */
@@ -143,17 +162,24 @@ static void on_signal(struct run *run, int number, bool is_group)
 {
 	bool aborts =
 		number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT;
+	bool has_terminal = run->terminal.is_wanted;
 
+	/* The inner terminal tells whoever is in front there. */
+	if (number == SIGWINCH && has_terminal) {
+		rf_terminal_resize(&run->terminal);
+		return;
+	}
 	/* The end must not wait for a reader who takes nothing. */
 	if (aborts && rf_line_writer_is_full(&run->events))
 		rf_line_writer_give_up(&run->events, EAGAIN);
 	if (run->id && !run->abort_signal)
-		forward(run, number, is_group);
+		forward(run, number, is_group || (has_terminal && is_job_control(number)));
 	else if (aborts)
 		abort_run(run, number);
 	else if (number != SIGTSTP)
 		run->held_signals |= 1ULL << (number - 1);
-	if (number == SIGTSTP)
+	/* With a terminal of its own the command's stopping is ours: an editor may refuse to. */
+	if (number == SIGTSTP && !(run->id && has_terminal))
 		stop_self();
 }
 
@@ -257,7 +283,7 @@ static int poll_timeout(const struct run *run)
 	uint64_t now = rf_monotonic_ns();
 
 	if (!run->abort_signal)
-		return -1;
+		return rf_terminal_timeout(&run->terminal);
 	return now < run->abort_deadline_ns ? (int)((run->abort_deadline_ns - now) / 1000000) + 1
 					    : 0;
 }
@@ -266,13 +292,15 @@ static int step(struct run *run)
 {
 	bool takes_more = !rf_line_writer_is_full(&run->events);
 	bool has_output = rf_wire_has_output(run->connection.wire) && !run->abort_signal;
-	struct pollfd polls[] = {
+	struct pollfd polls[3 + RF_TERMINAL_POLLS] = {
 		{.fd = run->signal_fd, .events = POLLIN},
 		{.fd = rf_wire_fd(run->connection.wire),
 			.events = (short)((takes_more ? POLLIN : 0) | (has_output ? POLLOUT : 0))},
 		{.fd = run->events.fd, .events = POLLOUT},
 	};
 	int n;
+
+	rf_terminal_polls(&run->terminal, polls + 3);
 
 	if (!rf_line_writer_is_waiting(&run->events))
 		polls[2].fd = -1;
@@ -284,6 +312,10 @@ static int step(struct run *run)
 		return errno == EINTR ? 0 : -errno;
 	if (n == 0 && run->abort_signal)
 		run->is_over = true;
+	if (n > 0)
+		rf_terminal_take(&run->terminal, polls + 3);
+	if (run->terminal.has_stopped && run->id)
+		follow_stop(run);
 	/* Words before signals: one that follows the start is the command's. */
 	if (polls[2].revents)
 		rf_line_writer_write(&run->events);
@@ -366,12 +398,17 @@ static int call(struct run *run)
 
 	if (r == 0)
 		r = rf_request_make(&run->options, &run->origin, true, &parameters, &run->diag);
+	if (r == 0 && run->terminal.is_wanted)
+		rf_request_add_terminal(parameters);
 	if (r != 0)
 		return r;
+	for (size_t i = 0; run->terminal.is_wanted && i < 3; i++)
+		fds[i] = run->terminal.launcher_end;
 	for (size_t i = 0; i < run->options.n_pass_fds; i++)
 		fds[n_fds++] = run->options.pass_fds[i];
 	r = rf_wire_call(
 		run->connection.wire, RF_METHOD_RUN, RF_TAKE(parameters), true, fds, n_fds);
+	run->terminal.launcher_end = rf_close(run->terminal.launcher_end);
 	if (r == -EMSGSIZE)
 		return rf_diag_refuse(&run->diag, "request-too-large",
 			"arguments, environment and policy together are larger than %u bytes",
@@ -386,6 +423,8 @@ static int start(struct run *run)
 
 	if (r == 0)
 		r = open_events(run);
+	if (r == 0)
+		r = rf_terminal_prepare(&run->terminal, &run->options.policy, &run->diag);
 	if (r == 0)
 		r = catch_signals(run);
 	if (r == 0)
@@ -455,12 +494,9 @@ static void drain(const struct run *run, struct rf_line_writer *writer, const ch
 	};
 
 	while (rf_line_writer_is_waiting(writer)) {
-		struct signalfd_siginfo info;
-
 		if (poll(polls, RF_ARRAY_SIZE(polls), -1) < 0 && errno != EINTR)
 			break;
-		if (polls[1].revents && read(run->signal_fd, &info, sizeof(info)) > 0 &&
-			info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT)
+		if (polls[1].revents && rf_output_is_interrupted(run->signal_fd))
 			break;
 		if (polls[0].revents)
 			rf_line_writer_write(writer);
@@ -485,15 +521,21 @@ static void write_result(const struct run *run, const json_t *result)
 
 static int finish(struct run *run, int r)
 {
-	json_t *result rf_autojson = find_result(run, r);
-	const json_t *code = json_object_get(result, "exit_code");
-	json_int_t status = json_is_integer(code) ? json_integer_value(code) : RF_STATUS_REFUSED;
+	bool is_kept = run->options.policy.keep_background == RF_TRUE;
+	json_t *result rf_autojson = NULL;
+	const json_t *code;
+	json_int_t status;
 
+	/* What the command wrote comes before what we say of it. */
+	rf_terminal_close(&run->terminal, run->signal_fd, is_kept);
+	result = find_result(run, r);
+	code = json_object_get(result, "exit_code");
+	status = json_is_integer(code) ? json_integer_value(code) : RF_STATUS_REFUSED;
 	rf_report_result(result, &run->options.policy);
 	drain(run, &run->events, "events");
 	write_result(run, result);
 	/* With the background kept, its controller stays for it. */
-	if (run->options.policy.keep_background == RF_TRUE)
+	if (is_kept)
 		run->connection.controller = 0;
 	return status >= 0 && status <= 255 ? (int)status : RF_STATUS_REFUSED;
 }
@@ -505,6 +547,7 @@ int rf_cli_run(int argc, char **argv)
 		.result_fd = -1,
 		.events_fd = -1,
 		.events.fd = -1,
+		.terminal = RF_TERMINAL_INIT,
 	};
 	int r;
 

@@ -45,6 +45,8 @@ struct rf_init {
 	unsigned int landlock_abi;
 	int null_fd;
 	int signal_fd;
+	/* To the client; -1 without a terminal of the command's own. */
+	int terminal;
 	/* The command; its pidfd is -1 before it started and after it was reaped. */
 	pid_t command;
 	int command_pidfd;
@@ -210,14 +212,40 @@ static int rf_init_places(const struct rf_init *init, struct rf_launch_message *
 	return 0;
 }
 
-/* Becomes the session's leader where bubblewrap has not made it one, and takes the terminal. */
-static int rf_init_terminal(const struct rf_init *init, struct rf_launch_message *failure)
+/*
+ * The pty is made here, inside, so that its name is valid here. This process leads the session (of
+ * bubblewrap's making, else its own) and never stands in front: a command that were its leader
+ * would have no parent in the session, and the kernel does not stop such a process group for
+ * Ctrl-Z.
+ */
+static int rf_init_terminal(struct rf_init *init, struct rf_launch_message *failure)
 {
+	const struct rf_launch_message message = {.kind = RF_LAUNCH_PTY};
+	const struct rf_sandbox_spec *head = &init->sandbox.head;
+	int master rf_autofd = -1;
+	int slave rf_autofd = -1;
+	int unlocked = 0, r;
+
 	if (!rf_init_has(init, RF_SANDBOX_TERMINAL))
 		return 0;
+	init->terminal = rf_fd_move_high(dup(STDIN_FILENO));
+	master = rf_fd_move_high(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+	if (init->terminal < 0 || master < 0 || ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+		return rf_fail(failure, errno, "making a terminal");
+	slave = rf_fd_move_high(ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+	if (slave < 0)
+		return rf_fail(failure, errno, "opening the terminal");
+	if (rf_init_has(init, RF_SANDBOX_CHANGE_USER) && fchown(slave, head->uid, head->gid) < 0)
+		return rf_fail(failure, errno, "giving the terminal to uid %u", head->uid);
+	r = rf_message_send(init->terminal, &message, &master, 1);
+	if (r < 0)
+		return rf_fail(failure, -r, "handing out the terminal");
 	setsid();
-	if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) < 0)
+	if (ioctl(slave, TIOCSCTTY, 0) < 0)
 		return rf_fail(failure, errno, "taking the terminal");
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (dup2(slave, fd) < 0)
+			return rf_fail(failure, errno, "standard stream %d", fd);
 	return 0;
 }
 
@@ -370,8 +398,18 @@ static void rf_init_command_ended(struct rf_init *init, int status)
 	init->is_lingering = true;
 }
 
+/* A client that reads nothing, or is gone, will not stop with the command. */
+static void rf_init_command_stopped(const struct rf_init *init, int status)
+{
+	const struct rf_launch_message message = {
+		.kind = RF_LAUNCH_STOPPED, .value = WSTOPSIG(status), .pid = init->command};
+
+	rf_message_send(init->terminal, &message, NULL, 0);
+}
+
 static void rf_init_reap(struct rf_init *init)
 {
+	int options = WNOHANG | __WALL | (init->terminal >= 0 ? WUNTRACED : 0);
 	struct signalfd_siginfo drained;
 	bool has_ended = false;
 	int status, command_status = 0;
@@ -380,9 +418,13 @@ static void rf_init_reap(struct rf_init *init)
 	while (read(init->signal_fd, &drained, sizeof(drained)) > 0)
 		;
 	/* Everything first: a zombie is not a process left behind. */
-	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0) {
+	while ((pid = waitpid(-1, &status, options)) > 0) {
 		if (pid != init->command)
 			continue;
+		if (WIFSTOPPED(status)) {
+			rf_init_command_stopped(init, status);
+			continue;
+		}
 		has_ended = true;
 		command_status = status;
 	}
@@ -439,7 +481,7 @@ static _Noreturn void rf_init_serve(struct rf_init *init)
 
 int rf_init_main(void)
 {
-	struct rf_init init = {.null_fd = -1, .signal_fd = -1, .command_pidfd = -1};
+	struct rf_init init = {.null_fd = -1, .signal_fd = -1, .terminal = -1, .command_pidfd = -1};
 	struct rf_launch_message message = {.kind = RF_LAUNCH_READY};
 
 	if (rf_init_set_up(&init, &message) != 0) {

@@ -67,6 +67,8 @@ struct rf_policy {
 	bool has_grace;
 	uint64_t grace_ms;
 	enum rf_tristate keep_background;
+	/* lifecycle.tty: unset is where the standard streams are one terminal. */
+	enum rf_tristate tty;
 };
 
 void rf_policy_clear(struct rf_policy *policy);

@@ -58,6 +58,8 @@ const char *rf_stage_name(enum rf_stage stage);
 /* What the caller's process gives to the command. Descriptors are borrowed until start returns. */
 struct rf_sandbox_props {
 	int stdio[3]; /* -1: closed */
+	/* They are one socket, and the command gets a terminal of its own. */
+	bool has_terminal;
 	/* In the order of plan->pass_fds. */
 	const int *pass_fds;
 	uint64_t ignored_signals;

@@ -308,7 +308,7 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 	struct rf_sandbox_spec spec = {
 		.magic = RF_LAUNCH_MAGIC,
 		.version = RF_LAUNCH_VERSION,
-		.flags = sandbox_flags(sandbox),
+		.flags = sandbox_flags(sandbox) | (props->has_terminal ? RF_SANDBOX_TERMINAL : 0),
 		.uid = plan->uid,
 		.gid = plan->gid,
 		.landlock_abi = sandbox->controller->facts.landlock_abi,

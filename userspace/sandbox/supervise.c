@@ -240,7 +240,9 @@ static void on_message(struct rf_sandbox *sandbox, struct rf_launch_message *mes
 	case RF_LAUNCH_SIGNAL:
 	case RF_LAUNCH_TERMINATE:
 	case RF_LAUNCH_KILL:
-		/* Words of ours, not of theirs. */
+	case RF_LAUNCH_PTY:
+	case RF_LAUNCH_STOPPED:
+		/* Words of ours, or for another. */
 		break;
 	}
 }

@@ -141,6 +141,7 @@ static int read_props(struct request *request, const struct rf_call *call, struc
 		request->props.nofile.rlim_max =
 			(rlim_t)json_integer_value(json_array_get(nofile, 1));
 	}
+	request->props.has_terminal = rf_json_get_bool(call->parameters, "terminal", false);
 	request->wants_events = rf_json_get_bool(call->parameters, "watch", false);
 	return read_pass(request, call, diag);
 }
