@@ -224,7 +224,10 @@ probes: $(PROBES:%=$(PROBE_DIR)/%)
 $(PROBE_DIR)/%: tests/probes/%.c $(wildcard tests/probes/*.h)
 	@mkdir -p $(@D)
 	$(call note,PROBE)
-	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -g -static -pthread -I. -o $@ $<
+	$(Q)$(CC) -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Werror -O2 -g -static -pthread -I. -o $@ $< \
+		$(PROBE_LIBS_$*)
+
+PROBE_LIBS_json := -ljansson
 
 unit: $(UNIT) $(O)/ringfence-launch
 	$(UNIT) --jobs 2
@@ -290,7 +293,7 @@ lint: $(LINTS:%=lint-%)
 lint-format:
 	@clang-format --dry-run -Werror $(C_FILES)
 
-lint-layers lint-style lint-scripts: lint-%:
+lint-layers lint-style lint-scripts lint-skips: lint-%:
 	@tools/lint/$*
 
 # A header that compiles alone needs no luck in the order of includes.

@@ -11,6 +11,10 @@
 #   RF_SCRATCH     an empty directory that is not the workspace; the runner removes both
 #   RF_SCALE       1 on a host, 4 in a guest, whose processor is emulated
 #   RF_KERNEL      host, or the guest's kernel: 6.1, 6.12, 7.3
+#   RF_LANDLOCK    the kernel's ABI, found without the product; 0: none
+#
+# The matrix runs all this on an emulated processor, where a process takes 15 ms, a python3 a third of a
+# second (a tenth with -S) and a run of Ringfence a quarter: few of them make a test.
 
 set -eEuo pipefail
 shopt -s inherit_errexit
@@ -133,17 +137,97 @@ wait_for()
 	done
 }
 
-# gone 'sleep 7701': no process has exactly this command line.
+# pids_of 'sleep 7701': of the processes with exactly this command line.
+pids_of()
+{
+	"$RF_PROBES/pids" "$1"
+}
+
+# count_of NUMBER 'sleep 7701': so many of them run.
+count_of()
+{
+	local pids
+	pids=$(pids_of "$2") || fail 'pids cannot tell'
+	# shellcheck disable=SC2086
+	set -- "$1" $pids
+	[[ $# -eq $(($1 + 1)) ]]
+}
+
 gone()
 {
-	local status=0
-	pgrep -fx -- "$1" >/dev/null || status=$?
-	[[ $status -eq 1 ]]
+	count_of 0 "$1"
 }
 
 running()
 {
-	pgrep -fx -- "$1" >/dev/null
+	! gone "$1"
+}
+
+# child_of PID: its only child.
+child_of()
+{
+	local children
+	read -ra children <"/proc/$1/task/$1/children" || true
+	[[ ${#children[@]} -eq 1 ]] || fail "$1 has ${#children[@]} children"
+	printf '%s\n' "${children[0]}"
+}
+
+# jq, as tests/probes/json.c has it or hands it on.
+jq()
+{
+	"$RF_PROBES/json" "$@"
+}
+
+cgroup_mount()
+{
+	local type path
+	while read -r _ path type _; do
+		[[ $type != cgroup2 ]] || { printf '%s\n' "$path"; return; }
+	done </proc/mounts
+}
+
+# started FILE: the client of the run that writes these events knows that it has started; a signal
+# before that aborts the run.
+started()
+{
+	wait_for 10 grep -qs '"event":"start"' "$1"
+}
+
+# ---- One run, with its result and messages out of the way ----------------------------------------
+
+result=${RF_SCRATCH-}/result
+messages=${RF_SCRATCH-}/messages
+
+# run OPTION... -- COMMAND: with the result in $result.
+run()
+{
+	ringfence run --result "$result" "$@"
+}
+
+# warned TEXT: exactly one line of Ringfence's has it.
+warned()
+{
+	[[ $(grep -c "^ringfence: .*$1" "$messages") -eq 1 ]] || fail "not one line on $1: $(<"$messages")"
+}
+
+# refused CODE OPTION...: with that code, in one line, before anything ran.
+refused()
+{
+	local code=$1
+	shift
+	expect_status 125 run "$@" -- touch ran 2>"$messages"
+	expect_json "$result" '[.refusal.code, .stage, .exit_code]' "[\"$code\",\"plan\",125]"
+	expect_eq "$(grep -c '^ringfence: ' "$messages")" 1
+	[[ ! -e ran ]]
+}
+
+# with_own_mounts FUNCTION: mounts in it reach nobody else.
+with_own_mounts()
+{
+	unshare --mount --propagation private bash -c 'source "$RF_TOP/tests/lib.sh"
+		source "$RF_TEST_FILE"
+		trap '\''_on_error "$?" "$BASH_COMMAND"'\'' ERR
+		"$0"' "$1"
 }
 
 # probe NAME: the path of a helper that the build made from tests/probes.

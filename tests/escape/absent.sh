@@ -61,11 +61,11 @@ test_f_112_a_passed_directory_is_no_way_out()
 	mkdir outside inside
 	echo marker-7172 >outside/secret
 	exec 7<outside
-	/usr/bin/python3 -c "$open_below" 7 >unconfined
+	/usr/bin/python3 -S -c "$open_below" 7 >unconfined
 	expect_errnos unconfined open 0
 
 	"$RF" run --workspace inside --pass-fd 7 --result r.json -- \
-		/usr/bin/python3 -c "$open_below" 7 >confined
+		/usr/bin/python3 -S -c "$open_below" 7 >confined
 	expect_errnos confined open EACCES
 	expect_held r.json fs-read landlock
 }
@@ -88,7 +88,7 @@ test_f_112_without_landlock_a_passed_directory_is_open()
 	echo marker-7173 >outside/secret
 	exec 7<outside
 	without landlock "$RF" run --workspace inside --pass-fd 7 --result r.json -- \
-		/usr/bin/python3 -c "$open_below" 7 >confined
+		/usr/bin/python3 -S -c "$open_below" 7 >confined
 	expect_errnos confined open 0
 	expect_json r.json '.enforcement.promises["fs-read"].by | index("landlock") == null' true
 }

@@ -9,15 +9,10 @@
 
 source "$RF_TOP/tests/escape/table.bash"
 
-cgroup2()
-{
-	awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
-}
-
 test_c2_no_cgroup_can_be_left_from_inside()
 {
 	local root
-	root=$(cgroup2)
+	root=$(cgroup_mount)
 	(echo "$BASHPID" >"$root/cgroup.procs")
 	"$RF" run -- sh -c "echo \$\$ >$root/cgroup.procs; echo 1 >$root/cgroup.kill
 		cat /proc/self/cgroup; ls /sys/fs/cgroup; mount -t cgroup2 none /tmp" >confined 2>&1 || true
@@ -33,7 +28,7 @@ needs test_c2_no_cgroup_can_be_left_from_inside cgroup
 leave()
 {
 	local root
-	root=$(cgroup2)
+	root=$(cgroup_mount)
 	"$RF" run --mode full-access "${options[@]}" --events e --result r.json -- \
 		/bin/sh -c "echo \$\$ >$root/cgroup.procs; $*"
 }
@@ -56,9 +51,9 @@ test_c2_who_was_moved_out_is_still_under_the_rules()
 		sh -c "sleep 7764; $(probe escape_socket) create >confined" &
 	run=$!
 	wait_for 10 running 'sleep 7764'
-	shell=$(awk '$1 == "PPid:" { print $2 }' "/proc/$(pgrep -fx 'sleep 7764')/status")
+	shell=$(awk '$1 == "PPid:" { print $2 }' "/proc/$(pids_of 'sleep 7764')/status")
 	expect_contains "$(grep ^0: "/proc/$shell/cgroup")" ringfence
-	echo "$shell" >"$(cgroup2)/cgroup.procs"
+	echo "$shell" >"$(cgroup_mount)/cgroup.procs"
 	expect_lacks "$(grep ^0: "/proc/$shell/cgroup")" ringfence
 	pkill -fx 'sleep 7764'
 	wait "$run"

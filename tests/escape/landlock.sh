@@ -8,7 +8,7 @@ source "$RF_TOP/tests/escape/table.bash"
 test_f_110_b3_the_abi_of_this_kernel_is_used_and_reported()
 {
 	local abi
-	abi=$(/usr/bin/python3 "$RF_TOP/tests/vm/features.py" | sed -n 's/^landlock //p')
+	abi=$RF_LANDLOCK
 	"$RF" run --net open --result r.json -- true
 	expect_json r.json .enforcement.mechanisms.landlock.abi "$abi"
 	case $RF_KERNEL in
@@ -46,6 +46,6 @@ test_b3_rename_between_two_trees_is_exdev()
 	mkdir -p inside other
 	touch inside/file
 	expect_status 1 "$RF" run --mode read-only --write inside --write other -- \
-		/usr/bin/python3 -c 'import os; os.rename("inside/file", "other/file")' 2>error
+		/usr/bin/python3 -S -c 'import os; os.rename("inside/file", "other/file")' 2>error
 	expect_contains "$(<error)" 'Errno 18'
 }

@@ -33,7 +33,7 @@ needs test_b9_an_ordinary_user_makes_no_user_namespace userns
 
 test_f_108_threads_start_though_clone3_does_not()
 {
-	expect_eq "$("$RF" run -- /usr/bin/python3 -c 'import threading as t
+	expect_eq "$("$RF" run -- /usr/bin/python3 -S -c 'import threading as t
 x = t.Thread(target=print, args=("ok",)); x.start(); x.join()')" ok
 }
 

@@ -19,7 +19,7 @@ with_setid()
 		for kind in plain setuid setgid capable; do cp "$1" place/bin/$kind; done
 		chmod 4755 place/bin/setuid
 		chmod 2755 place/bin/setgid
-		/usr/bin/python3 -c "
+		/usr/bin/python3 -S -c "
 import os, struct
 os.setxattr(\"place/bin/capable\", \"security.capability\",
 	struct.pack(\"<5I\", 0x02000001, 0x2002, 0, 0, 0))"

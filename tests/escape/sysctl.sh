@@ -31,10 +31,10 @@ paths()
 test_b9_settings_of_the_machine_cannot_be_written()
 {
 	mapfile -t names < <(paths)
-	/usr/bin/python3 -c "$open_each" "${names[@]}" >unconfined
+	/usr/bin/python3 -S -c "$open_each" "${names[@]}" >unconfined
 	expect_errnos unconfined '/proc/sys/kernel/core_pattern' 0
 
-	"$RF" run --result r.json -- /usr/bin/python3 -c "$open_each" "${names[@]}" >confined
+	"$RF" run --result r.json -- /usr/bin/python3 -S -c "$open_each" "${names[@]}" >confined
 	expect_errnos confined '.*' EACCES EROFS
 	expect_held r.json fs-write landlock
 }
@@ -43,7 +43,7 @@ test_b9_without_landlock_no_setting_can_be_opened()
 {
 	mapfile -t names < <(printf '/proc/sys/%s\n' "${settings[@]}")
 	without landlock "$RF" run --result r.json -- \
-		/usr/bin/python3 -c "$open_each" "${names[@]}" /proc/sysrq-trigger >confined
+		/usr/bin/python3 -S -c "$open_each" "${names[@]}" /proc/sysrq-trigger >confined
 	expect_errnos confined '.*' EROFS EACCES
 	expect_held r.json fs-write mount-namespace
 }

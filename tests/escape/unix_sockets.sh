@@ -92,7 +92,7 @@ test_b7_a_read_grant_does_not_open_a_socket()
 test_f_43_python_is_told_eperm()
 {
 	start_server
-	expect_status 1 "$RF" run --net open -- /usr/bin/python3 -c \
+	expect_status 1 "$RF" run --net open -- /usr/bin/python3 -S -c \
 		'import socket; socket.socket(1).connect("host/s.sock")' 2>error
 	expect_untouched
 	expect_contains "$(<error)" PermissionError
@@ -174,7 +174,7 @@ test_f_44_pairs_always_work()
 {
 	local posture
 	for posture in none loopback open; do
-		"$RF" run --net $posture -- /usr/bin/python3 -c 'import socket
+		"$RF" run --net $posture -- /usr/bin/python3 -S -c 'import socket
 a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"'
 	done
 }

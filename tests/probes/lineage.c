@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * lineage FILE MILLISECONDS COMMAND...: runs the command as the reaper of all that descends from
- * it, however often it forks or changes its session. What is still there that long after the
- * command's end is written to FILE, a line each, and killed; nobody else's process is ever touched.
- * Exits with the command's status, 128+n for a signal.
+ * lineage [OPTION...] [NAME=VALUE...] COMMAND...: runs the command in a session of its own, with
+ * this environment and no other, as the reaper of all that descends from it, however often it forks
+ * or changes its session. Exits with the command's status, 128+n for a signal.
+ *
+ *   -d DIRECTORY     made, with everybody may enter it; may be repeated
+ *   -C DIRECTORY     the working directory
+ *   -t SECONDS       then, or when told to end by TERM, TERM to the command's group and five
+ * seconds later KILL; the status is 124 -l FILE          what is still there -w MILLISECONDS after
+ * the command's end is written to it, a line each, and killed; nobody else's process is ever
+ * touched -k FILE          gets the kernel's log, which is cleared; no file where it was empty
+ *
+ * One program for what would take seven: where the processor is emulated, each costs as much as a
+ * test.
  */
 
 #include <dirent.h>
@@ -15,7 +24,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -137,25 +148,149 @@ static bool is_alone(long ms)
 	}
 }
 
+struct request {
+	const char *left;
+	const char *log;
+	const char *directory;
+	long left_ms;
+	long limit_ms; /* 0: none */
+	char **command;
+};
+
+static void make_directory(const char *path)
+{
+	if (mkdir(path, 0755) < 0 || chmod(path, 0755) < 0) {
+		perror(path);
+		exit(125);
+	}
+}
+
+static void read_arguments(struct request *request, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "+d:C:t:l:w:k:")) != -1) {
+		if (option == 'd')
+			make_directory(optarg);
+		else if (option == 'C')
+			request->directory = optarg;
+		else if (option == 't')
+			request->limit_ms = 1000 * strtol(optarg, NULL, 10);
+		else if (option == 'l')
+			request->left = optarg;
+		else if (option == 'w')
+			request->left_ms = strtol(optarg, NULL, 10);
+		else if (option == 'k')
+			request->log = optarg;
+		else
+			exit(125);
+	}
+	clearenv();
+	for (; optind < argc && strchr(argv[optind], '='); optind++)
+		putenv(argv[optind]);
+	request->command = argv + optind;
+	if (optind == argc)
+		exit(125);
+}
+
+static pid_t start(const struct request *request, const sigset_t *mask)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	/* A group of its own, so that a time limit ends the command and not us. */
+	setpgid(0, 0);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (request->directory && chdir(request->directory) < 0)
+		_exit(125);
+	execvp(request->command[0], request->command);
+	_exit(127);
+}
+
+static long now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Has the child ended before that long, and before we were told to end? Whoever else ends is
+ * reaped. */
+static bool has_ended(pid_t child, int *ret_status, const sigset_t *awaited, long ms)
+{
+	long end = now_ms() + ms;
+
+	for (;;) {
+		long left = end - now_ms();
+		struct timespec pause = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+		int status;
+		pid_t pid;
+
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			if (pid != child)
+				continue;
+			*ret_status = status;
+			return true;
+		}
+		if (left <= 0 || sigtimedwait(awaited, NULL, &pause) == SIGTERM)
+			return false;
+	}
+}
+
+static int wait_for_end(pid_t child, const sigset_t *awaited, long limit_ms)
+{
+	int status;
+
+	if (has_ended(child, &status, awaited, limit_ms))
+		return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	kill(-child, SIGTERM);
+	if (!has_ended(child, &status, awaited, 5000)) {
+		kill(-child, SIGKILL);
+		waitpid(child, &status, 0);
+	}
+	return 124;
+}
+
+static void save_log(const char *path)
+{
+	int room = klogctl(10 /* SYSLOG_ACTION_SIZE_BUFFER */, NULL, 0);
+	char *text = room > 0 ? malloc((size_t)room) : NULL;
+	int size = text ? klogctl(4 /* SYSLOG_ACTION_READ_CLEAR */, text, room) : -1;
+	FILE *file = size != 0 ? fopen(path, "we") : NULL;
+
+	if (size < 0)
+		fprintf(file ?: stderr, "BUG: the kernel's log cannot be read: %s\n",
+			strerror(errno));
+	else if (file)
+		fwrite(text, 1, (size_t)size, file);
+	if (file)
+		fclose(file);
+}
+
 int main(int argc, char **argv)
 {
-	int status = 0;
+	struct request request = {.limit_ms = 24L * 3600 * 1000};
+	sigset_t awaited;
+	sigset_t before;
 	pid_t child;
+	int status;
 
-	if (argc < 4 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	read_arguments(&request, argc, argv);
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGCHLD);
+	sigaddset(&awaited, SIGTERM);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || sigprocmask(SIG_BLOCK, &awaited, &before) < 0)
 		return 125;
-	child = fork();
-	if (child == 0) {
-		execvp(argv[3], argv + 3);
-		_exit(127);
-	}
-	for (;;) {
-		pid_t pid = waitpid(-1, &status, 0);
-
-		if (pid == child || (pid < 0 && errno != EINTR))
-			break;
-	}
-	if (!is_alone(strtol(argv[2], NULL, 10)))
-		report_and_kill(argv[1]);
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	setsid();
+	child = start(&request, &before);
+	if (child < 0)
+		return 125;
+	status = wait_for_end(child, &awaited, request.limit_ms);
+	if (request.left && !is_alone(request.left_ms))
+		report_and_kill(request.left);
+	if (request.log)
+		save_log(request.log);
+	return status;
 }

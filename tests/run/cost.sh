@@ -4,9 +4,7 @@
 # What a run costs goes by its rules, not by the files around it, and nothing piles up. A8, F-83, F-84.
 # Times are ratios of `make bench`; no test here is timed.
 
-messages=${RF_SCRATCH-}/messages
-
-needs test_f_83_no_directory_of_the_workspace_is_listed command:strace root
+needs test_f_83_no_directory_of_the_workspace_is_listed host command:strace root
 test_f_83_no_directory_of_the_workspace_is_listed()
 {
 	mkdir -p d/{1,2,3}
@@ -25,7 +23,7 @@ plain_run() { ringfence run -- true; }
 counts()
 {
 	local cgroup2
-	cgroup2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	cgroup2=$(cgroup_mount)
 	wc -l </proc/self/mountinfo
 	find "${cgroup2:-/nonexistent}" -type d -path '*ringfence*' 2>/dev/null | wc -l
 	find /run/ringfence -mindepth 1 2>/dev/null | wc -l

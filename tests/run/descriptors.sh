@@ -4,24 +4,6 @@
 # What a command gets of its caller's descriptors, and the files that Ringfence itself writes: B10,
 # F-78, F-79, F-112. The shell's own first descriptors of this kind are 10 and above.
 
-result=${RF_SCRATCH-}/result
-messages=${RF_SCRATCH-}/messages
-
-run()
-{
-	ringfence run --result "$result" "$@"
-}
-
-# refused CODE OPTION...: with that code, before anything ran.
-refused()
-{
-	local code=$1
-	shift
-	expect_status 125 run "$@" -- touch ran 2>"$messages"
-	expect_json "$result" .refusal.code "$code"
-	[[ ! -e ran ]]
-}
-
 # A file that nothing of the policy opens.
 secret_file()
 {
@@ -43,6 +25,7 @@ test_f_78_inherited_descriptors_are_closed_and_passed_by_number()
 	expect_status 127 run --pass-fd 7 -- nosuchcmd 2>/dev/null
 }
 
+needs test_b10_numbers_are_checked_before_anything_runs host
 test_b10_numbers_are_checked_before_anything_runs()
 {
 	local number
@@ -59,7 +42,7 @@ test_b10_numbers_are_checked_before_anything_runs()
 test_f_78_a_high_number_stays_the_same()
 {
 	secret_file
-	python3 - "$RF" "$RF_SCRATCH/secret" <<-'END' >out
+	python3 -S - "$RF" "$RF_SCRATCH/secret" <<-'END' >out
 		import os, resource, sys
 		limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 		resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -133,14 +116,14 @@ test_f_112_a_passed_directory_opens_nothing_below_it()
 	cp "$RF_SCRATCH/secret" "$RF_SCRATCH/d/secret"
 	cd ws
 	exec 7<"$RF_SCRATCH/d"
-	python3 -c 'import os; os.open("secret", 0, dir_fd=7)'
-	expect_status 1 run --pass-fd 7 -- python3 -c 'import os; os.open("secret", 0, dir_fd=7)' \
+	python3 -S -c 'import os; os.open("secret", 0, dir_fd=7)'
+	expect_status 1 run --pass-fd 7 -- python3 -S -c 'import os; os.open("secret", 0, dir_fd=7)' \
 		2>"$messages"
 	grep -q 'Errno 13' "$messages"
-	expect_status 1 run --pass-fd 7 -- python3 -c 'import os; os.open("new", 65, dir_fd=7)' \
+	expect_status 1 run --pass-fd 7 -- python3 -S -c 'import os; os.open("new", 65, dir_fd=7)' \
 		2>"$messages"
 	[[ ! -e $RF_SCRATCH/d/new ]]
-	expect_status 1 run --pass-fd 7 -- python3 -c 'import os; os.unlink("secret", dir_fd=7)' \
+	expect_status 1 run --pass-fd 7 -- python3 -S -c 'import os; os.unlink("secret", dir_fd=7)' \
 		2>/dev/null
 	[[ -e $RF_SCRATCH/d/secret ]]
 	# A passed file keeps the rights that it was opened with, which the manual says.
@@ -164,6 +147,7 @@ test_f_112_a_directory_as_a_standard_stream_is_no_way_out()
 
 # ---- Files that Ringfence writes -----------------------------------------------------------------
 
+needs test_b10_result_and_events_are_opened_without_following_links host
 test_b10_result_and_events_are_opened_without_following_links()
 {
 	: >target
@@ -178,6 +162,7 @@ test_b10_result_and_events_are_opened_without_following_links()
 	[[ ! -e ran && ! -s target && ! -e nowhere ]]
 }
 
+needs test_b10_result_and_events_take_an_open_descriptor_that_can_be_written host
 test_b10_result_and_events_take_an_open_descriptor_that_can_be_written()
 {
 	ringfence run --result fd:9 --events fd:8 -- true 9>r 8>e

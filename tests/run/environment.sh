@@ -3,19 +3,6 @@
 #
 # What a command inherits besides descriptors: variables, groups, capabilities, identity. A12, B1, B9.
 
-result=${RF_SCRATCH-}/result
-messages=${RF_SCRATCH-}/messages
-
-run()
-{
-	ringfence run --result "$result" "$@"
-}
-
-warned()
-{
-	[[ $(grep -c "^ringfence: .*$1" "$messages") -eq 1 ]] || fail "not one line on $1: $(<"$messages")"
-}
-
 # A caller's environment, made whole here.
 caller()
 {
@@ -64,6 +51,7 @@ test_f_54_no_process_with_the_old_environment_is_visible()
 }
 
 # Every process of the machine is looked at while the command runs.
+needs test_f_55_no_value_is_in_an_argument_list host
 test_f_55_no_value_is_in_an_argument_list()
 {
 	local one two three client
@@ -77,7 +65,7 @@ test_f_55_no_value_is_in_an_argument_list()
 	client=$!
 	wait_for 5 running 'sleep 7715'
 	expect_eq "$(cat /proc/[0-9]*/cmdline 2>/dev/null | grep -acf values || true)" 0
-	expect_eq "$(tr '\0' '\n' <"/proc/$(pgrep -fx 'sleep 7715')/environ" | grep -cf values)" 3
+	expect_eq "$(tr '\0' '\n' <"/proc/$(pids_of 'sleep 7715')/environ" | grep -cf values)" 3
 	kill "$client"
 	wait "$client" || true
 }
@@ -95,6 +83,7 @@ test_f_56_the_temporary_directory_is_private_and_valid()
 	as_user 1000 env TMPDIR=/nope ringfence run --mode read-only -- sh -c ': >"$HOME/f"; : >"$TMPDIR/f"'
 }
 
+needs test_a12_home_is_never_the_host_s host
 test_a12_home_is_never_the_host_s()
 {
 	expect_lacks "$(HOME=$RF_SCRATCH run -- printenv HOME)" "$RF_SCRATCH"
@@ -107,6 +96,7 @@ test_a12_home_is_never_the_host_s()
 	expect_eq "$(run -- sh -c 'echo ~')" "$(run -- printenv HOME)"
 }
 
+needs test_a12_an_empty_value_counts_as_unset host
 test_a12_an_empty_value_counts_as_unset()
 {
 	expect_eq "$(caller TZ= TERM= FOO= ringfence run --env FOO --env BAR= -- env | names)" \
@@ -117,6 +107,7 @@ test_a12_an_empty_value_counts_as_unset()
 	env PATH= "$RF" run -- true
 }
 
+needs test_a12_pwd_is_the_inner_directory host
 test_a12_pwd_is_the_inner_directory()
 {
 	mkdir -p a/b
@@ -127,6 +118,7 @@ test_a12_pwd_is_the_inner_directory()
 	expect_eq "$(OLDPWD=/secret run -- sh -c 'echo "${OLDPWD-unset}"')" unset
 }
 
+needs test_a12_variables_are_passed_and_set host
 test_a12_variables_are_passed_and_set()
 {
 	export FOO=caller
@@ -149,6 +141,7 @@ b' -- printenv X)" $'a\nb'
 	expect_lacks "$(<plan)" geheim
 }
 
+needs test_f_74_term_and_its_description_are_there host
 test_f_74_term_and_its_description_are_there()
 {
 	expect_eq "$(TERM=screen-256color run -- tput colors)" 256

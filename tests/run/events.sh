@@ -94,7 +94,7 @@ test_d2_processes_are_counted()
 needs test_d2_threads_are_no_processes root cgroup bpf-trace
 test_d2_threads_are_no_processes()
 {
-	"$RF" run --result r.json --events e -- python3 -c 'import threading
+	"$RF" run --result r.json --events e -- python3 -S -c 'import threading
 for _ in range(5):
     t = threading.Thread(target=int)
     t.start()
@@ -143,6 +143,7 @@ test_d2_a_stopped_run_says_why_in_its_last_event()
 	expect_eq "$(tail -n1 e | jq -c '[.event, .reason]')" '["stop","timeout"]'
 }
 
+needs test_d2_events_go_to_a_descriptor_that_the_command_does_not_see host
 test_d2_events_go_to_a_descriptor_that_the_command_does_not_see()
 {
 	"$RF" run --events fd:8 -- sh -c 'test ! -e /proc/self/fd/8' 8>e
@@ -150,6 +151,7 @@ test_d2_events_go_to_a_descriptor_that_the_command_does_not_see()
 	expect_eq "$(tail -n1 e | jq -r .event)" stop
 }
 
+needs test_d2_a_reader_of_events_that_goes_away_ends_nothing host
 test_d2_a_reader_of_events_that_goes_away_ends_nothing()
 {
 	expect_status 6 "$RF" run --events fd:8 -- sh -c '/bin/true; sleep 0.2; /bin/true; exit 6' \

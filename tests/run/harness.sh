@@ -84,3 +84,58 @@ test_harness_refuses_a_file_that_it_cannot_load()
 		if'
 	expect_contains "$(<log)" 'inner.sh cannot be loaded'
 }
+
+# Tests ask tests/probes/json.c, which must say what jq says, what it knows and what it hands on.
+needs test_harness_reads_json_as_jq_does host
+test_harness_reads_json_as_jq_does()
+{
+	local filter options
+	cat >values <<-'END'
+		{"a": {"b-c": [1, "x", null, true], "d": "e\u001f\n\u00e9\"", "f": 1.5, "g": {}}, "n": 12345678901234567890}
+		{"a": {"b-c": [], "z": 3, "y": 2}, "n": -7} {"n": 9007199254740993, "a": null}
+	END
+	for options in -c -r -rc ''; do
+		while IFS= read -r filter; do
+			# shellcheck disable=SC2086
+			command jq $options "$filter" values >by-jq 2>/dev/null && status=0 || status=$?
+			# shellcheck disable=SC2086
+			expect_status "$status" "$(probe json)" $options "$filter" values >by-us 2>/dev/null
+			cmp by-jq by-us || fail "jq $options '$filter'"
+			# shellcheck disable=SC2086
+			expect_status "$status" "$(probe json)" $options "$filter" <values >by-us 2>/dev/null
+			cmp by-jq by-us || fail "jq $options '$filter' from a pipe"
+		done <<-'END'
+			.
+			.a
+			.a.d
+			.a["b-c"][0]
+			.a."b-c" | length
+			[.a["b-c"][]?, 1]
+			[.a.z, .n, "x", null] | map(. == null)
+			.a["b-c"][-1]
+			.n < 0 and .a.z == 3 or .n > 5 | not
+			.a | has("z") and (has("q") | not)
+			.a | type
+			.a | keys
+			select(.a != null) | .a["b-c"] | index("x")
+			select(.a.z == 3) | [.a.z + 1, .a.z - .a.y, .a.z >= 3, .a.z <= 2]
+			select(.n == -7) | .a | keys, length
+			[.[]] | any(. == -7)
+			.a.f
+			.a.nosuch.deeper
+			.n.nosuch
+			.a |
+			.a as $x | $x.y
+			.a | to_entries
+			"\(.n)"
+			[1, -2, [], [3]][0]
+			[]
+			{x: .n}
+		END
+	done
+	printf '{"a": 1}{' >values
+	command jq .a values >by-jq 2>/dev/null && status=0 || status=$?
+	expect_status "$status" "$(probe json)" .a values >by-us 2>/dev/null
+	cmp by-jq by-us
+	[[ $status -ne 0 ]]
+}

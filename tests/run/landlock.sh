@@ -4,30 +4,11 @@
 # Landlock: one layer, last, with every right that the kernel knows. B3, F-102 to F-106, F-110 to
 # F-112, and what the host may refuse of it.
 
-result=${RF_SCRATCH-}/result
-messages=${RF_SCRATCH-}/messages
-
-run()
-{
-	ringfence run --result "$result" "$@"
-}
-
-warned()
-{
-	[[ $(grep -c "^ringfence: .*$1" "$messages") -eq 1 ]] || fail "not one line on $1: $(<"$messages")"
-}
-
-# The ABI of the running kernel, asked without the product.
-kernel_abi()
-{
-	python3 "$RF_TOP/tests/vm/features.py" | sed -n 's/^landlock //p'
-}
-
 needs test_b3_the_abi_in_use_is_the_kernel_s landlock:1
 test_b3_the_abi_in_use_is_the_kernel_s()
 {
 	local abi
-	abi=$(kernel_abi)
+	abi=$RF_LANDLOCK
 	run -- true
 	expect_json "$result" .enforcement.mechanisms.landlock.abi "$((abi < 11 ? abi : 11))"
 	[[ $(jq -r .enforcement.mechanisms.landlock.state "$result") != off ]]
@@ -45,32 +26,32 @@ test_b3_landlock_holds_where_mounts_do_not()
 	mkdir "$RF_SCRATCH/d"
 	echo s >"$RF_SCRATCH/d/f"
 	exec 7<"$RF_SCRATCH/d"
-	python3 -c 'import os; os.open("f", 0, dir_fd=7)'
-	expect_status 1 run --pass-fd 7 -- python3 -c 'import os; os.open("f", 0, dir_fd=7)' 2>"$messages"
+	python3 -S -c 'import os; os.open("f", 0, dir_fd=7)'
+	expect_status 1 run --pass-fd 7 -- python3 -S -c 'import os; os.open("f", 0, dir_fd=7)' 2>"$messages"
 	grep -q 'Errno 13' "$messages"
-	expect_status 1 run --pass-fd 7 -- python3 -c 'import os; os.unlink("f", dir_fd=7)' 2>"$messages"
+	expect_status 1 run --pass-fd 7 -- python3 -S -c 'import os; os.unlink("f", dir_fd=7)' 2>"$messages"
 	grep -qE 'Errno (13|30)' "$messages"
 }
 
 test_f_102_rename_and_link_across_directories_work_in_one_write_tree()
 {
-	run -- python3 -c 'import os; os.mkdir("a"); os.mkdir("b"); open("a/f","w"); os.rename("a/f","b/f")
+	run -- python3 -S -c 'import os; os.mkdir("a"); os.mkdir("b"); open("a/f","w"); os.rename("a/f","b/f")
 os.link("b/f","a/g")'
 	[[ a/g -ef b/f ]]
 	mkdir -p w/a w/b
-	run --mode read-only --write w -- python3 -c 'import os; open("w/a/f","w"); os.rename("w/a/f","w/b/f")
+	run --mode read-only --write w -- python3 -S -c 'import os; open("w/a/f","w"); os.rename("w/a/f","w/b/f")
 os.link("w/b/f","w/a/g"); os.rename("w/a", "w/c")'
 	[[ w/c/g -ef w/b/f ]]
 	# Two trees are two mounts.
 	mkdir x y
 	expect_status 1 run --mode read-only --write x --write y -- \
-		python3 -c 'import os; open("x/f","w"); os.rename("x/f","y/f")' 2>"$messages"
+		python3 -S -c 'import os; open("x/f","w"); os.rename("x/f","y/f")' 2>"$messages"
 	grep -q 'Errno 18' "$messages"
 }
 
 test_f_102_every_kind_of_file_can_be_made_and_removed_in_a_write_tree()
 {
-	run -- python3 -c '
+	run -- python3 -S -c '
 import os, socket
 os.mkdir("d"); os.mkfifo("fifo"); os.symlink("nowhere", "link"); open("f", "w").close()
 os.mknod("node", 0o100600)
@@ -83,8 +64,8 @@ os.rmdir("d")'
 
 test_f_104_an_atomic_save_has_all_that_it_needs()
 {
-	run -- python3 -c 'import os; open("f","w").write("x"); os.truncate("f",0); os.rename("f","g")'
-	run --mode read-only --write d -- python3 -c '
+	run -- python3 -S -c 'import os; open("f","w").write("x"); os.truncate("f",0); os.rename("f","g")'
+	run --mode read-only --write d -- python3 -S -c '
 import os
 open("d/f", "w").write("x")
 os.truncate("d/f", 0)
@@ -100,7 +81,7 @@ test_f_104_truncate_is_refused_where_writing_is()
 	mkdir k
 	echo x >k/f
 	for path in k/f /etc/hosts; do
-		expect_status 1 run --mode read-only -- python3 -c \
+		expect_status 1 run --mode read-only -- python3 -S -c \
 			'import os, sys; os.truncate(sys.argv[1], 0)' $path 2>"$messages"
 		grep -Eq 'Errno (13|30)' "$messages"
 	done
@@ -115,10 +96,10 @@ test_b3_device_requests_are_closed_where_landlock_can()
 try: fcntl.ioctl(os.open(sys.argv[1], 0), 0x5401, bytes(64))
 except OSError as e: sys.exit(e.errno)'
 	# ENOTTY is the driver saying that it knows no such request, EACCES is Landlock.
-	expect_status 25 python3 -c "$request" /dev/zero
-	expect_status 13 run -- python3 -c "$request" /dev/zero
-	expect_status 25 run -- python3 -c "$request" /dev/null
-	expect_status 0 run -- python3 -c "$request" /dev/ptmx
+	expect_status 25 python3 -S -c "$request" /dev/zero
+	expect_status 13 run -- python3 -S -c "$request" /dev/zero
+	expect_status 25 run -- python3 -S -c "$request" /dev/null
+	expect_status 0 run -- python3 -S -c "$request" /dev/ptmx
 }
 
 # An overlay answers EXDEV by itself when a directory of its lower layer is renamed.
@@ -133,8 +114,8 @@ test_f_103_an_exdev_of_the_filesystem_stays_as_it_is()
 			2>/dev/null || exit 77
 		cd m
 		rename="import os; os.rename(\"d\", \"e\")"
-		without=$(python3 -c "$rename" 2>&1 | tail -n1)
-		with=$(ringfence run --result "$0" -- python3 -c "$rename" 2>&1 | tail -n1)
+		without=$(python3 -S -c "$rename" 2>&1 | tail -n1)
+		with=$(ringfence run --result "$0" -- python3 -S -c "$rename" 2>&1 | tail -n1)
 		[[ -n $without && $with == "$without" ]] || { echo "$with, not $without"; exit 1; }' \
 		"$result" || {
 		[[ $? -eq 77 ]] && skip 'no overlay here'

@@ -6,14 +6,14 @@
 
 cgroup_base()
 {
-	printf '%s/ringfence' "$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)"
+	printf '%s/ringfence' "$(cgroup_mount)"
 }
 
 # id_of FILE: of the run that writes these events, once it has started.
 id_of()
 {
-	wait_for 10 grep -qs '"event":"start"' "$1"
-	head -n1 "$1" | jq -r .id
+	started "$1"
+	jq -r 'select(.event == "start").id' "$1"
 }
 
 milliseconds()
@@ -41,7 +41,7 @@ in_own_state()
 # ledger STATEMENT [VALUE...]: prints rows, a line each, fields separated by blanks.
 ledger()
 {
-	python3 -c 'import sqlite3, sys
+	python3 -S -c 'import sqlite3, sys
 with sqlite3.connect("/var/lib/ringfence/ledger.db", timeout=20) as db:
     for row in db.execute(sys.argv[1], sys.argv[2:]):
         print(*row)' "$@"
@@ -86,7 +86,7 @@ test_c1_first_process_is_born_in_a_recorded_cgroup()
 	id=$(id_of e)
 	leaf=$(cgroup_base)/$id
 	wait_for 5 running 'sleep 7720'
-	pid=$(pgrep -fx 'sleep 7720')
+	pid=$(pids_of 'sleep 7720')
 	expect_contains "$(<"$leaf/cgroup.procs")" "$pid"
 	expect_eq "$(ledger 'SELECT cgroup_id FROM sandbox WHERE id = ?' "$id")" "$(stat -c %i "$leaf")"
 	expect_eq "$(ledger 'SELECT boot_id FROM sandbox WHERE id = ?' "$id")" \
@@ -126,7 +126,7 @@ test_c2_a_process_moved_to_another_cgroup_dies_too()
 	client=$!
 	id=$(id_of e)
 	wait_for 5 test -s started
-	pid=$(pgrep -fx 'sleep 7722')
+	pid=$(pids_of 'sleep 7722')
 	echo "$pid" >"$other/cgroup.procs"
 	wait_for 5 grep -q '"event":"escape"' e || status=1
 	"$RF" kill "$id" --grace 0s
@@ -222,6 +222,7 @@ test_c3_repeated_stops_share_one_outcome_and_the_first_grace_wins()
 	expect_eq "$(jq -r 'select(.event == "stop").reason' e)" abort
 }
 
+needs test_c3_kill_of_an_unknown_sandbox_is_refused host
 test_c3_kill_of_an_unknown_sandbox_is_refused()
 {
 	expect_status 125 "$RF" kill ffffffffffffffff 2>err
@@ -256,7 +257,7 @@ test_f_68_frozen_trees_die()
 	client=$!
 	id=$(id_of e)
 	wait_for 5 running 'sleep 7708'
-	pid=$(pgrep -fx 'sleep 7708')
+	pid=$(pids_of 'sleep 7708')
 	"$RF" freeze "$id"
 	wait_for 3 grep -q 'frozen 1' "$(cgroup_base)/$id/cgroup.events"
 	expect_contains "$("$RF" ps --json | jq -c --arg id "$id" '.[] | select(.id == $id).state')" frozen
@@ -411,7 +412,7 @@ test_f_66_many_orphans_are_reaped()
 
 test_f_60_the_thread_that_started_the_client_may_end()
 {
-	python3 - "$RF" <<-'END'
+	python3 -S - "$RF" <<-'END'
 		import subprocess, sys, threading
 		client = []
 		def start():
@@ -428,7 +429,7 @@ test_f_61_the_tree_dies_with_the_client()
 	local client
 	"$RF" run -- sh -c '(setsid sleep 7702 &); sleep 7702 & sleep 7702' &
 	client=$!
-	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep 7702") -eq 3 ]]'
+	wait_for 5 count_of 3 'sleep 7702'
 	kill -KILL "$client"
 	wait "$client" || true
 	wait_for 3 gone 'sleep 7702'
@@ -444,9 +445,9 @@ kill_of()
 	"$RF" run $option --events e -- sh -c '(setsid sleep $0 &); sleep $0 & sleep $0' "$seconds" 2>err &
 	client=$!
 	id=$(id_of e)
-	wait_for 5 bash -c '[[ $(pgrep -fxc "sleep $0") -eq 3 ]]' "$seconds"
-	controller=$(pgrep -P "$client")
-	keeper=$(pgrep -P "$controller")
+	wait_for 5 count_of 3 "sleep $seconds"
+	controller=$(child_of "$client")
+	keeper=$(child_of "$controller")
 	for role in "$@"; do
 		victims+=("${!role}")
 	done
@@ -507,8 +508,8 @@ test_c5_no_death_leaves_an_orphan_of_an_ordinary_user()
 		sh -c '(setsid sleep 7728 &); sleep 7728' &
 	client=$!
 	wait_for 5 running 'sleep 7728'
-	controller=$(pgrep -P "$client")
-	kill -KILL "$client" "$controller" "$(pgrep -P "$controller")"
+	controller=$(child_of "$client")
+	kill -KILL "$client" "$controller" "$(child_of "$controller")"
 	wait "$client" || true
 	wait_for 5 gone 'sleep 7728'
 }
@@ -575,7 +576,7 @@ stopped_controller_does_not_help()
 	"$RF" run -- sh -c '(setsid sleep 7730 &); sleep 7730' &
 	client=$!
 	wait_for 5 running 'sleep 7730'
-	controller=$(pgrep -P "$client")
+	controller=$(child_of "$client")
 	kill -STOP "$controller"
 	kill -KILL "$client"
 	wait "$client" || true
@@ -599,7 +600,7 @@ launcher_killed_from_outside()
 	"$RF" run --events e -- sleep 7731 &
 	client=$!
 	id=$(id_of e)
-	kill -TERM "$(pgrep -P "$client")"
+	kill -TERM "$(child_of "$client")"
 	expect_status 143 wait "$client"
 	gone 'sleep 7731' || fail 'sleep 7731 lives on'
 	[[ $id ]]
@@ -618,8 +619,8 @@ dead_launcher_is_swept()
 	"$RF" run -- sleep 7709 &
 	client=$!
 	wait_for 5 running 'sleep 7709'
-	controller=$(pgrep -P "$client")
-	keeper=$(pgrep -P "$controller")
+	controller=$(child_of "$client")
+	keeper=$(child_of "$controller")
 	# The keeper too, or there would be nothing left to sweep.
 	kill -KILL "$client" "$controller" "$keeper"
 	wait "$client" || true
@@ -644,22 +645,31 @@ test_f_70_sweep_cleans_up_and_again_is_harmless()
 	in_own_state dead_launcher_is_swept
 }
 
-# record ID [FIELD=VALUE...]: of a controller that is dead, unless a field says otherwise.
+# record ID [FIELD=VALUE...]: of a controller that is dead, unless a field says otherwise;
+# write_records puts them into the ledger.
 record()
 {
-	python3 - "$@" <<-'END'
+	local IFS=$'\t'
+	printf '%s\n' "$*" >>"$RF_SCRATCH/records"
+}
+
+write_records()
+{
+	python3 -S - "$RF_SCRATCH/records" <<-'END'
 		import sqlite3, sys
 		boot = open("/proc/sys/kernel/random/boot_id").readline().strip()
 		try:
 		    host = open("/etc/machine-id").readline().strip()
 		except OSError:
 		    host = ""
-		fields = dict(id=sys.argv[1], boot_id=boot, host_id=host, pid=1, start_ticks="1",
-		    pidfd_inode="0", uid=0, base_path="/nowhere", leaf="", cgroup_id="0")
-		fields.update(word.split("=", 1) for word in sys.argv[2:])
 		with sqlite3.connect("/var/lib/ringfence/ledger.db", timeout=20) as db:
-		    db.execute("INSERT INTO sandbox (%s) VALUES (%s)" %
-		        (", ".join(fields), ", ".join("?" * len(fields))), tuple(fields.values()))
+		    for line in open(sys.argv[1]):
+		        first, *words = line.rstrip("\n").split("\t")
+		        fields = dict(id=first, boot_id=boot, host_id=host, pid=1, start_ticks="1",
+		            pidfd_inode="0", uid=0, base_path="/nowhere", leaf="", cgroup_id="0")
+		        fields.update(word.split("=", 1) for word in words)
+		        db.execute("INSERT INTO sandbox (%s) VALUES (%s)" %
+		            (", ".join(fields), ", ".join("?" * len(fields))), tuple(fields.values()))
 	END
 }
 
@@ -754,8 +764,9 @@ records_are_judged()
 	record_of 21 cgroup_id=0
 	# A pid that is in use again, by another process, does not keep it alive.
 	record_of 20
+	write_records
 	"$RF" sweep --json >counts.json 2>err || status=$?
-	expect_eq "$(pgrep -fxc 'sleep 7732')" 9
+	count_of 9 'sleep 7732'
 	running 'sleep 7734' || fail 'an unverified cgroup was killed'
 	expect_eq "$status" 0
 	gone 'sleep 7733' || fail 'what a dead controller left was not killed'
@@ -769,7 +780,7 @@ records_are_judged()
 	"$RF" sweep --json >counts.json 2>err
 	expect_json counts.json 'with_entries(select(.value != 0))' \
 		'{"owner-alive":1,"identity-unverified":1,"foreign-host":1}'
-	expect_eq "$(pgrep -fxc 'sleep 7732')" 9
+	count_of 9 'sleep 7732'
 	end_strangers
 	# Every start sweeps too; nobody is there any more.
 	"$RF" run -- true
@@ -791,6 +802,7 @@ own_cgroup_is_left_alone()
 	"$RF" sweep >/dev/null
 	mkdir -p "$base/$(row 1)"
 	record_of 1
+	write_records
 	(echo "$BASHPID" >"$base/$(row 1)/cgroup.procs" && exec "$RF" sweep --json) >counts.json
 	wait_for 3 rmdir "$base/$(row 1)"
 	expect_json counts.json 'with_entries(select(.value != 0))' '{"own-cgroup":1}'
@@ -852,7 +864,7 @@ test_c10_many_run_at_once_and_none_sees_another()
 a_broken_ledger_is_named()
 {
 	rm -f /var/lib/ringfence/ledger.db*
-	python3 -c 'import sqlite3
+	python3 -S -c 'import sqlite3
 with sqlite3.connect("/var/lib/ringfence/ledger.db") as db: db.execute("CREATE TABLE sandbox (x)")'
 	expect_status 125 "$RF" run --result r.json -- touch ran 2>err
 	expect_json r.json '[.refusal.code, .refusal.path]' \
@@ -867,7 +879,7 @@ with sqlite3.connect("/var/lib/ringfence/ledger.db") as db: db.execute("CREATE T
 	[[ ! -e ran ]]
 }
 
-needs test_c6_a_ledger_that_cannot_be_used_is_named root
+needs test_c6_a_ledger_that_cannot_be_used_is_named host root
 needs test_c6_a_ledger_that_cannot_be_used_is_named cold
 test_c6_a_ledger_that_cannot_be_used_is_named()
 {

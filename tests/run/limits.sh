@@ -19,11 +19,6 @@ test_f_88_a_limit_that_cannot_be_had_is_refused()
 	expect_json r.json '.refusal.missing | test("pids")' true
 }
 
-cgroup_mount()
-{
-	awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
-}
-
 needs test_f_88_kill_works_without_controllers root cgroup
 test_f_88_kill_works_without_controllers()
 {
@@ -73,6 +68,7 @@ test_f_92_a_read_only_hierarchy_refuses_the_limit()
 	expect_json r.json .enforcement.promises.reap.by '["pid-namespace"]'
 }
 
+needs test_f_90_there_is_no_hidden_limit host
 test_f_90_there_is_no_hidden_limit()
 {
 	"$RF" run -- sh -c 'ulimit -a' >a
@@ -85,6 +81,7 @@ test_f_90_there_is_no_hidden_limit()
 	expect_json p.json '.limits | map(.effective) | unique' '["none"]'
 }
 
+needs test_f_90_the_callers_own_limits_hold host
 test_f_90_the_callers_own_limits_hold()
 {
 	(ulimit -S -n 77 && ulimit -c 0 && exec "$RF" run -- sh -c 'ulimit -n; ulimit -c') >out
@@ -93,6 +90,7 @@ test_f_90_the_callers_own_limits_hold()
 	expect_eq "$(<out)" 1000
 }
 
+needs test_c8_plan_prints_asked_and_effective host
 test_c8_plan_prints_asked_and_effective()
 {
 	"$RF" plan --json --timeout 90s -- true >p.json
@@ -102,6 +100,7 @@ test_c8_plan_prints_asked_and_effective()
 	expect_json p.json .limits.timeout.effective none
 }
 
+needs test_c8_a_bad_limit_is_refused host
 test_c8_a_bad_limit_is_refused()
 {
 	local option
@@ -122,7 +121,7 @@ needs test_f_91_out_of_memory_is_named root cgroup-limits
 test_f_91_out_of_memory_is_named()
 {
 	expect_status 137 "$RF" run --memory 64M --result r.json -- \
-		python3 -c 'b = bytearray(10**9)' 2>err
+		python3 -S -c 'b = bytearray(10**9)' 2>err
 	expect_json r.json '[.reason, .exit_code, .limits_hit]' '["oom",137,["memory"]]'
 	expect_json r.json '.memory_peak_bytes <= 67108864' true
 	expect_json r.json .enforcement.promises.limits.state enforced
@@ -138,7 +137,7 @@ test_f_91_the_three_deaths_are_told_apart()
 	expect_json r.json '[.reason, .limits_hit]' '["signal",[]]'
 	# A child of the command runs out of memory, the command goes on and ends by itself.
 	expect_status 4 "$RF" run --memory 64M --result r.json -- \
-		sh -c 'python3 -c "b = bytearray(10**9)"; exit 4' 2>err
+		sh -c 'python3 -S -c "b = bytearray(10**9)"; exit 4' 2>err
 	expect_json r.json '[.reason, .exit_code, .limits_hit]' '["exit",4,["memory"]]'
 }
 
@@ -147,7 +146,7 @@ test_f_89_memory_is_no_address_space()
 {
 	expect_eq "$("$RF" run --memory 512M -- sh -c 'ulimit -v')" unlimited
 	# Reserved and never touched.
-	"$RF" run --memory 64M -- python3 -c 'import mmap
+	"$RF" run --memory 64M -- python3 -S -c 'import mmap
 mmap.mmap(-1, 1 << 32, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000) # MAP_NORESERVE'
 }
 

@@ -144,16 +144,16 @@ test_b4_a_passed_socket_does_not_listen_in_none()
 {
 	local listens='import socket; socket.socket(fileno=7).listen()'
 	export kind=1
-	with_socket /usr/bin/python3 -c "$listens"
+	with_socket /usr/bin/python3 -S -c "$listens"
 	expect_status 1 with_socket "$RF" run --net none --pass-fd 7 -- \
-		/usr/bin/python3 -c "$listens" 2>error
+		/usr/bin/python3 -S -c "$listens" 2>error
 	grep -q '^PermissionError' error || fail "$(<error)"
 }
 
 # with_socket COMMAND...: a socket of the host's is its descriptor 7, a datagram's unless kind is 1.
 with_socket()
 {
-	/usr/bin/python3 -c 'import os, socket, sys
+	/usr/bin/python3 -S -c 'import os, socket, sys
 s = socket.socket(2, int(os.environ.get("kind", 2)))
 os.dup2(s.fileno(), 7)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
@@ -162,7 +162,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 # A listener on the host's loopback, its port in $port.
 start_listener()
 {
-	/usr/bin/python3 -c 'import socket, time
+	/usr/bin/python3 -S -c 'import socket, time
 tcp = socket.socket(); udp = socket.socket(2, 2)
 tcp.bind(("127.0.0.2", 0)); udp.bind(tcp.getsockname()); tcp.listen(8)
 print(tcp.getsockname()[1], flush=True); time.sleep(50)' >port &
@@ -207,7 +207,7 @@ test_b5_open_reaches_the_host()
 
 test_b5_a_sandbox_has_a_loopback_of_its_own()
 {
-	"$RF" run --net loopback -- /usr/bin/python3 -c 'import socket
+	"$RF" run --net loopback -- /usr/bin/python3 -S -c 'import socket
 s = socket.socket(); s.bind(("127.0.0.1", 8000)); s.listen()
 c = socket.create_connection(("127.0.0.1", 8000)); c.sendall(b"x")
 assert s.accept()[0].recv(1) == b"x"
@@ -218,36 +218,40 @@ print(*socket.if_nameindex())' >confined
 
 expect_python_eperm()
 {
-	expect_status 1 "$RF" run --net "$1" -- /usr/bin/python3 -c "import socket; $2" 2>error
+	expect_status 1 "$RF" run --net "$1" -- /usr/bin/python3 -S -c "import socket; $2" 2>error
 	# Landlock may be asked before us.
 	grep -qE '^PermissionError: \[Errno (1|13)\]' error || fail "$(<error)"
 }
 
-test_f_16_mptcp_is_refused()
-{
-	/usr/bin/python3 -c 'import socket; socket.socket(2,1,262)'
-	expect_python_eperm none 'socket.socket(2,1,262)'
-	expect_python_eperm loopback 'socket.socket(2,1,262)'
-}
+# What a program in Python is told of sockets, which is PermissionError: errno, a line for each.
+sockets='import socket, sys
+for text in sys.argv[1:]:
+    try:
+        socket.socket(*map(int, text.split(",")))
+        print(text, 0)
+    except OSError as error:
+        print(text, type(error).__name__, error.errno)'
 
-test_f_18_no_network_is_no_datagram_either()
+test_f_16_f_18_mptcp_and_without_a_network_datagrams_are_refused()
 {
-	/usr/bin/python3 -c 'import socket; socket.socket(2,2)'
-	expect_python_eperm none 'socket.socket(2,2)'
+	/usr/bin/python3 -S -c "$sockets" 2,1,262 >unconfined
+	expect_eq "$(<unconfined)" '2,1,262 0'
+	"$RF" run --net none -- /usr/bin/python3 -S -c "$sockets" 2,1,262 2,2,0 >confined
+	# F-18: no network is no datagram either.
+	expect_eq "$(<confined)" $'2,1,262 PermissionError 1\n2,2,0 PermissionError 1'
+	"$RF" run --net loopback -- /usr/bin/python3 -S -c "$sockets" 2,1,262 2,2,0 >confined
+	expect_eq "$(<confined)" $'2,1,262 PermissionError 1\n2,2,0 0'
 }
 
 test_f_20_other_families_are_refused_and_opened_by_name()
 {
-	local family
-	for family in 16,3,15 17,3,3 38,5,0 40,1,0; do
-		expect_python_eperm loopback "socket.socket($family)"
-	done
-	"$RF" run --net loopback --socket-family netlink -- \
-		/usr/bin/python3 -c 'import socket; socket.socket(16,3,15)'
-	if /usr/bin/python3 -c 'import socket; socket.socket(40,1,0)' 2>/dev/null; then
-		"$RF" run --net loopback --socket-family vsock -- \
-			/usr/bin/python3 -c 'import socket; socket.socket(40,1,0)'
-	fi
+	local -a families=('16,3,15' '17,3,3' '38,5,0' '40,1,0')
+	/usr/bin/python3 -S -c "$sockets" "${families[@]}" >unconfined
+	"$RF" run --net loopback -- /usr/bin/python3 -S -c "$sockets" "${families[@]}" >confined
+	expect_eq "$(grep -c ' PermissionError 1$' confined)" 4
+	"$RF" run --net loopback --socket-family netlink --socket-family vsock -- \
+		/usr/bin/python3 -S -c "$sockets" 16,3,15 40,1,0 >confined
+	expect_eq "$(<confined)" "$(grep -E '^(16,3,15|40)' unconfined)"
 }
 
 test_f_45_a_datagram_pair_sends_to_no_path()
@@ -255,7 +259,7 @@ test_f_45_a_datagram_pair_sends_to_no_path()
 	local call
 	"$(probe escape_unix)" serve . rf-f45-$$ >"$RF_SCRATCH/got" &
 	wait_for 5 grep -q ready "$RF_SCRATCH/got"
-	/usr/bin/python3 -c 'import socket; a,b=socket.socketpair(1,2); a.sendto(b"x","d.sock")'
+	/usr/bin/python3 -S -c 'import socket; a,b=socket.socketpair(1,2); a.sendto(b"x","d.sock")'
 	wait_for 5 grep -q 'got datagram' "$RF_SCRATCH/got"
 	for call in 'a.sendto(b"x","d.sock")' 'a.sendmsg([b"x"],[],0,"d.sock")'; do
 		expect_python_eperm none "a,b=socket.socketpair(1,2); $call"

@@ -3,11 +3,9 @@
 #
 # What a policy opens and closes in the file system: A3 to A8 and the reports on paths.
 
-# shellcheck source=tests/run/paths.bash
-source "$RF_TOP/tests/run/paths.bash"
-
 # ---- The workspace and the working directory -----------------------------------------------------
 
+needs test_a3_an_alias_of_the_root_names_the_same_tree host
 test_a3_an_alias_of_the_root_names_the_same_tree()
 {
 	mkdir -p ws/d
@@ -21,6 +19,7 @@ test_a3_an_alias_of_the_root_names_the_same_tree()
 	expect_eq "$(<ws/d/g)" 3
 }
 
+needs test_a3_a_root_that_cannot_be_resolved_or_is_the_whole_host_is_refused host
 test_a3_a_root_that_cannot_be_resolved_or_is_the_whole_host_is_refused()
 {
 	ln -s / slash
@@ -39,6 +38,7 @@ test_a3_a_root_that_cannot_be_resolved_or_is_the_whole_host_is_refused()
 	)
 }
 
+needs test_a3_the_working_directory_resolves_as_the_kernel_would host
 test_a3_the_working_directory_resolves_as_the_kernel_would()
 {
 	mkdir -p a/b out
@@ -61,6 +61,7 @@ test_a3_the_working_directory_resolves_as_the_kernel_would()
 
 # ---- Reads ---------------------------------------------------------------------------------------
 
+needs test_a4_a_read_that_leaves_the_workspace_by_name_is_dropped host
 test_a4_a_read_that_leaves_the_workspace_by_name_is_dropped()
 {
 	mkdir ws other
@@ -74,6 +75,7 @@ test_a4_a_read_that_leaves_the_workspace_by_name_is_dropped()
 	expect_eq "$(<out)" ''
 }
 
+needs test_a4_an_external_read_is_absolute_and_outside host
 test_a4_an_external_read_is_absolute_and_outside()
 {
 	mkdir ws other
@@ -89,6 +91,7 @@ test_a4_an_external_read_is_absolute_and_outside()
 	warned 'lies in the workspace'
 }
 
+needs test_f_36_a_missing_read_warns_and_a_missing_write_is_made host
 test_f_36_a_missing_read_warns_and_a_missing_write_is_made()
 {
 	run --external-read /lib99 --read nope -- true 2>"$messages"
@@ -116,6 +119,7 @@ test_f_31_a_read_grants_link_and_target_and_a_write_through_a_link_is_refused()
 	expect_contains "$(<"$messages")" "$PWD/l"
 }
 
+needs test_a5_a_write_has_no_link_in_any_component_and_stays_below_the_root host
 test_a5_a_write_has_no_link_in_any_component_and_stays_below_the_root()
 {
 	mkdir -p ws/real/d outside
@@ -140,6 +144,7 @@ test_a5_a_write_has_no_link_in_any_component_and_stays_below_the_root()
 	[[ -z $(ls ../outside) ]]
 }
 
+needs test_a5_sources_are_bound_by_descriptor_in_the_order_of_the_plan host
 test_a5_sources_are_bound_by_descriptor_in_the_order_of_the_plan()
 {
 	mkdir w r
@@ -210,11 +215,11 @@ test_b2_a_write_in_the_workspace_that_nothing_declares_fails_with_erofs()
 {
 	mkdir w
 	touch unconfined && rm unconfined
-	expect_status 1 run --mode read-only --write w -- python3 -c 'open("x", "w")' 2>"$messages"
+	expect_status 1 run --mode read-only --write w -- python3 -S -c 'open("x", "w")' 2>"$messages"
 	expect_contains "$(<"$messages")" 'Errno 30'
-	expect_status 1 run --mode read-only --read w -- python3 -c 'open("x", "w")' 2>"$messages"
+	expect_status 1 run --mode read-only --read w -- python3 -S -c 'open("x", "w")' 2>"$messages"
 	expect_contains "$(<"$messages")" 'Errno 30'
-	expect_status 1 run --mode read-only -- python3 -c 'import os; os.mkdir("/usr/x")' 2>"$messages"
+	expect_status 1 run --mode read-only -- python3 -S -c 'import os; os.mkdir("/usr/x")' 2>"$messages"
 	expect_contains "$(<"$messages")" 'Errno 30'
 	expect_eq "$(ls)" w
 }
@@ -302,9 +307,9 @@ test_f_35_a_denied_directory_can_be_neither_read_nor_written()
 test_b2_a_denied_file_answers_eacces_to_root()
 {
 	echo s >k
-	expect_status 1 run --deny k -- python3 -c 'open("k")' 2>"$messages"
+	expect_status 1 run --deny k -- python3 -S -c 'open("k")' 2>"$messages"
 	expect_contains "$(<"$messages")" 'Errno 13'
-	expect_status 1 run --deny k -- python3 -c 'open("k", "w")' 2>"$messages"
+	expect_status 1 run --deny k -- python3 -S -c 'open("k", "w")' 2>"$messages"
 	grep -Eq 'Errno (13|30)' "$messages"
 	# Root inside cannot make the mask readable either.
 	expect_status 1 run --deny k -- sh -c 'chmod 777 k; cat k' >"$RF_SCRATCH/out" 2>/dev/null
@@ -338,6 +343,7 @@ test_a7_denied_and_protected_win_over_the_same_and_shallower_grants_and_deeper_g
 }
 
 # Each order of the options gives the same plan, as does each order in a file.
+needs test_a7_rules_do_not_depend_on_their_order host
 test_a7_rules_do_not_depend_on_their_order()
 {
 	local -a rules=(--write=d --protect=d/p --deny=d/p/k --read=r --external-read=/opt --write=d/p/w)
@@ -353,6 +359,7 @@ test_a7_rules_do_not_depend_on_their_order()
 		"${rules[1]}" "${rules[0]}" -- true | cmp - first
 }
 
+needs test_a7_a_protected_path_outside_every_write_warns host
 test_a7_a_protected_path_outside_every_write_warns()
 {
 	mkdir p w
@@ -417,7 +424,7 @@ test_f_104_truncate_of_a_protected_file_fails_with_erofs()
 {
 	mkdir k
 	echo x >k/f
-	expect_status 1 run --protect k -- python3 -c 'import os; os.truncate("k/f", 0)' 2>"$messages"
+	expect_status 1 run --protect k -- python3 -S -c 'import os; os.truncate("k/f", 0)' 2>"$messages"
 	grep -Eq 'Errno 30' "$messages"
 	expect_eq "$(<k/f)" x
 }
@@ -429,6 +436,7 @@ test_f_40_the_plan_says_what_holds_a_denial()
 	jq -e '.enforcement.promises["fs-deny"].by | any(. == "mount-namespace" or . == "bpf-lsm")' plan
 }
 
+needs test_a8_a_path_covered_by_another_collapses_unless_a_rule_lies_between host
 test_a8_a_path_covered_by_another_collapses_unless_a_rule_lies_between()
 {
 	mkdir -p w/a/b
@@ -453,7 +461,7 @@ test_a7_the_rules_hold_for_an_ordinary_user()
 	expect_eq "$(cat w/f d/s/k d/f; ls d/s p)" $'ok\nk\nf\nd/s:\nk\n\np:'
 	expect_status 125 user --write link -- true 2>/dev/null
 	expect_json "$result" .refusal.code write-through-symlink
-	expect_status 1 user --mode read-only --write w -- python3 -c 'open("x", "w")' 2>"$messages"
+	expect_status 1 user --mode read-only --write w -- python3 -S -c 'open("x", "w")' 2>"$messages"
 	grep -q 'Errno 30' "$messages"
 	user --mode read-only --write new/d -- touch new/d/f
 	expect_eq "$(stat -c %u new new/d new/d/f | xargs)" '1000 1000 1000'

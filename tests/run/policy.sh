@@ -7,31 +7,6 @@
 # What it tests goes by files and words, not by the kernel's mechanisms: once is enough.
 needs_all host
 
-result=${RF_SCRATCH-}/result
-messages=${RF_SCRATCH-}/messages
-
-run()
-{
-	ringfence run --result "$result" "$@"
-}
-
-warned()
-{
-	[[ $(grep -c "^ringfence: .*$1" "$messages") -eq 1 ]] || fail "not one line on $1: $(<"$messages")"
-}
-
-# refused CODE OPTION...: with that code, in one line, before anything ran.
-refused()
-{
-	local code=$1
-	shift
-	expect_status 125 run "$@" -- touch ran 2>"$messages"
-	expect_json "$result" .refusal.code "$code"
-	expect_json "$result" .exit_code 125
-	expect_eq "$(grep -c '^ringfence: ' "$messages")" 1
-	[[ ! -e ran ]]
-}
-
 # policy_refused FILE TEXT...: the line begins with FILE and has each TEXT.
 policy_refused()
 {
@@ -43,14 +18,6 @@ policy_refused()
 		expect_contains "$(<"$messages")" "$text"
 	done
 	[[ ! -e ran ]]
-}
-
-with_own_mounts()
-{
-	unshare --mount --propagation private bash -c 'source "$RF_TOP/tests/lib.sh"
-		source "$RF_TEST_FILE"
-		trap '\''_on_error "$?" "$BASH_COMMAND"'\'' ERR
-		"$0"' "$1"
 }
 
 # ---- Files ---------------------------------------------------------------------------------------

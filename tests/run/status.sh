@@ -4,13 +4,6 @@
 # Outcomes, signals and streams (C7, C9): what a caller sees is what it would see without a sandbox,
 # and the result is the sure word.
 
-# started FILE: the client of the run that writes these events knows that it has started; a signal
-# before that aborts the run.
-started()
-{
-	wait_for 10 grep -qs '"event":"start"' "$1"
-}
-
 # ---- outcomes (C7) -------------------------------------------------------------------------------
 
 test_c7_the_status_passes_through()
@@ -22,6 +15,7 @@ test_c7_the_status_passes_through()
 	done
 }
 
+needs test_f_75_a_refusal_is_no_exit host
 test_f_75_a_refusal_is_no_exit()
 {
 	expect_status 125 "$RF" run --write ../x --result r.json -- touch ran 2>err
@@ -84,7 +78,7 @@ test_f_77_a_denial_in_a_pipeline_is_counted_apart_from_the_status()
 {
 	# What this version records are refusals of sockets, by the hooks of BPF LSM.
 	"$RF" run --net none --result r.json -- \
-		sh -c 'python3 -c "import socket; socket.socket()" 2>/dev/null | wc -c' >out 2>err
+		sh -c 'python3 -S -c "import socket; socket.socket()" 2>/dev/null | wc -c' >out 2>err
 	expect_eq "$(xargs <out)" 0
 	expect_json r.json .exit_code 0
 	if [[ $(jq -r '.enforcement.mechanisms["bpf-lsm"].state' r.json) == enforced ]]; then
@@ -106,6 +100,7 @@ test_f_91_timeout_is_124_and_says_so()
 	[[ $took -ge 500 && $took -lt $((500 + $(scaled 1500))) ]] || fail "took $took ms"
 }
 
+needs test_f_91_what_ends_in_time_did_not_time_out host
 test_f_91_what_ends_in_time_did_not_time_out()
 {
 	expect_status 124 "$RF" run --timeout 1m --result r.json -- sh -c 'exit 124'
@@ -212,6 +207,7 @@ test_c9_a_signal_ends_the_run_with_its_number()
 	END
 }
 
+needs test_c9_what_was_ignored_stays_ignored host
 test_c9_what_was_ignored_stays_ignored()
 {
 	expect_eq "$(sh -c 'trap "" HUP USR1
@@ -241,7 +237,7 @@ test_c9_stop_and_continue_reach_both()
 	set +m
 	started e
 	wait_for 5 running 'sleep 7746'
-	command=$(pgrep -fx 'sleep 7746')
+	command=$(pids_of 'sleep 7746')
 	kill -TSTP "$client"
 	wait_for 5 is_state "$command" T
 	wait_for 5 is_state "$client" T
@@ -255,6 +251,7 @@ test_c9_stop_and_continue_reach_both()
 
 # ---- streams (C9) --------------------------------------------------------------------------------
 
+needs test_c9_streams_are_the_callers_own host
 test_c9_streams_are_the_callers_own()
 {
 	expect_eq "$(echo hello | "$RF" run -- cat)" hello
@@ -270,6 +267,7 @@ test_c9_streams_are_the_callers_own()
 	expect_eq "$("$RF" run -- readlink /proc/self/fd/0 </dev/null)" /dev/null
 }
 
+needs test_c9_a_slow_reader_gets_it_all_before_the_result host
 test_c9_a_slow_reader_gets_it_all_before_the_result()
 {
 	local n=300000 got
@@ -282,12 +280,14 @@ test_c9_a_slow_reader_gets_it_all_before_the_result()
 	expect_eq "$got" 40000
 }
 
+needs test_c9_a_reader_that_goes_away_ends_the_command_as_ever host
 test_c9_a_reader_that_goes_away_ends_the_command_as_ever()
 {
 	expect_status 0 bash -c 'set +o pipefail; "$RF" run --result r.json -- yes | head -n1 >/dev/null'
 	expect_json r.json '[.reason, .signal]' '["signal",13]'
 }
 
+needs test_c9_closed_streams_do_no_harm host
 test_c9_closed_streams_do_no_harm()
 {
 	"$RF" run -- true <&-
@@ -298,6 +298,7 @@ test_c9_closed_streams_do_no_harm()
 	expect_status 7 "$RF" run -- sh -c 'exit 7' <&- >&- 2>&-
 }
 
+needs test_c9_closed_streams_stay_closed host
 test_c9_closed_streams_stay_closed()
 {
 	local command='for n in 0 1 2; do test -e /proc/self/fd/$n || exit 3$n; done'
@@ -309,6 +310,7 @@ test_c9_closed_streams_stay_closed()
 	expect_status 32 "$RF" run -- sh -c "$command" 2>&-
 }
 
+needs test_c9_end_of_input_comes_through host
 test_c9_end_of_input_comes_through()
 {
 	local out
@@ -330,7 +332,7 @@ test_c9_without_a_terminal_the_command_has_none()
 # The command is of the same user as process 1.
 test_c7_the_command_cannot_starve_process_1()
 {
-	expect_status 7 "$RF" run --result r.json -- python3 -c 'import os, resource, sys
+	expect_status 7 "$RF" run --result r.json -- python3 -S -c 'import os, resource, sys
 for act in (lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)),
             lambda: os.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0)),
             lambda: os.sched_setaffinity(1, {0}),
@@ -346,6 +348,7 @@ sys.exit(7)'
 	expect_json r.json .reason exit
 }
 
+needs test_an_installed_tree_may_lie_anywhere host
 test_an_installed_tree_may_lie_anywhere()
 {
 	mkdir -p inst/bin inst/libexec/ringfence ws
@@ -359,6 +362,7 @@ test_an_installed_tree_may_lie_anywhere()
 	expect_contains "$(<err)" "$(realpath ../inst)/bin"
 }
 
+needs test_what_a_terminal_obeys_is_not_printed host
 test_what_a_terminal_obeys_is_not_printed()
 {
 	expect_status 127 "$RF" run -- "$(printf 'a\xc2\x9b2Jb\xc2\x85c\xe2\x80\xae')" 2>err

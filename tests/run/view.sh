@@ -4,9 +4,6 @@
 # What the sandbox sees of the host: the runtime, credentials, the program, devices, mounts. A9 to A11,
 # A17, B2 and the reports on them.
 
-# shellcheck source=tests/run/paths.bash
-source "$RF_TOP/tests/run/paths.bash"
-
 # ---- The host's view -----------------------------------------------------------------------------
 
 test_a9_home_and_the_sibling_directories_are_absent()
@@ -24,6 +21,7 @@ test_a9_home_and_the_sibling_directories_are_absent()
 	expect_contains "$(<"$messages")" 'No such file'
 }
 
+needs test_a9_runtime_reads_are_the_fixed_list host
 test_a9_runtime_reads_are_the_fixed_list()
 {
 	ringfence plan --json -- true >plan
@@ -38,6 +36,7 @@ test_a9_runtime_reads_are_the_fixed_list()
 }
 
 # An executable behind a version manager's shim, with its libraries, and nothing beside them.
+needs test_a9_an_interpreter_behind_a_shim_is_opened host
 test_a9_an_interpreter_behind_a_shim_is_opened()
 {
 	local top=$PWD/manager
@@ -55,6 +54,7 @@ test_a9_an_interpreter_behind_a_shim_is_opened()
 	expect_status 2 run -- ls "$top/versions/9.9/lib" 2>/dev/null
 }
 
+needs test_a9_the_corepack_cache_is_opened_for_reading host
 test_a9_the_corepack_cache_is_opened_for_reading()
 {
 	with_own_mounts corepack_cache
@@ -83,6 +83,7 @@ test_f_9_a_missing_read_does_not_loosen_the_rest()
 }
 
 # /etc/resolv.conf as a link into /run, as resolved and others have it.
+needs test_f_30_a_linked_resolv_conf_opens_its_target_and_a_dangling_one_warns host
 test_f_30_a_linked_resolv_conf_opens_its_target_and_a_dangling_one_warns()
 {
 	with_own_mounts linked_resolv_conf
@@ -104,6 +105,7 @@ linked_resolv_conf()
 	expect_eq "$(wc -l <"$messages")" 1
 }
 
+needs test_f_33_bubblewrap_gets_canonical_paths_alone host
 test_f_33_bubblewrap_gets_canonical_paths_alone()
 {
 	mkdir ws t
@@ -178,12 +180,14 @@ test_b2_nothing_outside_can_be_written()
 	[[ -e own ]]
 }
 
+needs test_f_41_both_spellings_of_bin_can_be_named host
 test_f_41_both_spellings_of_bin_can_be_named()
 {
 	run --external-read /bin --external-read /usr/bin -- /bin/sh -c 'test -x /usr/bin/env'
 	run --mode read-only --external-read /usr/bin -- /usr/bin/sh -c 'test -x /bin/env'
 }
 
+needs test_f_41_where_bin_is_no_link_both_are_there host
 test_f_41_where_bin_is_no_link_both_are_there()
 {
 	with_own_mounts unmerged_bin
@@ -327,6 +331,7 @@ test_a10_the_host_s_private_keys_are_closed()
 
 # ---- The program ---------------------------------------------------------------------------------
 
+needs test_a11_a_program_outside_every_grant_is_opened_with_its_package host
 test_a11_a_program_outside_every_grant_is_opened_with_its_package()
 {
 	local tool=$PWD/pkg/lib/bin/tool
@@ -351,6 +356,7 @@ test_a11_a_program_outside_every_grant_is_opened_with_its_package()
 		"${PWD%/ws}/far/1/2/3/tool"
 }
 
+needs test_a11_argv0_stays_and_relative_path_entries_are_ignored host
 test_a11_argv0_stays_and_relative_path_entries_are_ignored()
 {
 	mkdir -p bin ../"${PWD##*/}"/x
@@ -361,6 +367,7 @@ test_a11_argv0_stays_and_relative_path_entries_are_ignored()
 	expect_eq "$(run -- sh -c 'echo "$0"; tr "\0" "\n" </proc/$$/cmdline | head -n1' | xargs)" 'sh sh'
 }
 
+needs test_a11_in_the_workspace_only_a_declared_read_opens_the_program host
 test_a11_in_the_workspace_only_a_declared_read_opens_the_program()
 {
 	mkdir bin r
@@ -370,6 +377,7 @@ test_a11_in_the_workspace_only_a_declared_read_opens_the_program()
 	run --mode read-only --read bin -- bin/tool
 }
 
+needs test_f_82_a_missing_interpreter_is_named host
 test_f_82_a_missing_interpreter_is_named()
 {
 	mkdir ws t
@@ -382,6 +390,7 @@ test_f_82_a_missing_interpreter_is_named()
 	expect_eq "$(run --external-read "${PWD%/ws}/t" -- ./s)" hi
 }
 
+needs test_f_82_not_found_and_not_executable_have_their_own_status host
 test_f_82_not_found_and_not_executable_have_their_own_status()
 {
 	expect_status 127 run -- nosuchcmd 2>"$messages"
@@ -394,6 +403,7 @@ test_f_82_not_found_and_not_executable_have_their_own_status()
 
 # ---- A complete enough view ------------------------------------------------------------------
 
+needs test_a17_accounts_are_synthetic host
 test_a17_accounts_are_synthetic()
 {
 	expect_eq "$(run -- cut -d: -f1 /etc/passwd | xargs)" 'root nobody'
@@ -460,6 +470,7 @@ test_b9_sys_is_read_by_name_alone()
 
 # ---- Programs, devices and files of the workspace ----------------------------------------------
 
+needs test_a11_a_link_in_the_workspace_opens_no_program_outside host
 test_a11_a_link_in_the_workspace_opens_no_program_outside()
 {
 	mkdir ws
@@ -473,6 +484,7 @@ test_a11_a_link_in_the_workspace_opens_no_program_outside()
 	expect_eq "$(run --external-read "${PWD%/ws}/tool" -- ./run.sh)" hi
 }
 
+needs test_a17_a_directory_of_devices_lies_below_dev host
 test_a17_a_directory_of_devices_lies_below_dev()
 {
 	mkdir ../rf-devices."$$"
@@ -482,12 +494,14 @@ test_a17_a_directory_of_devices_lies_below_dev()
 	run --device /dev/pts -- test -d /dev/pts
 }
 
+needs test_a6_a_missing_write_in_what_is_writable_is_made_too host
 test_a6_a_missing_write_in_what_is_writable_is_made_too()
 {
 	run --write new/d -- test -d new/d
 	[[ -d new/d ]]
 }
 
+needs test_a6_a_write_file_says_that_its_directory_is_opened host
 test_a6_a_write_file_says_that_its_directory_is_opened()
 {
 	mkdir c
@@ -497,6 +511,7 @@ test_a6_a_write_file_says_that_its_directory_is_opened()
 	expect_eq "$(<"$messages")" ''
 }
 
+needs test_a7_a_denial_wins_over_what_every_program_reads host
 test_a7_a_denial_wins_over_what_every_program_reads()
 {
 	expect_status 1 run --deny /etc -- cat /etc/hosts 2>"$messages"
