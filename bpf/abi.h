@@ -25,6 +25,8 @@
 #define RF_FAMILIES_MAX 16
 /* Room for a ring when its controller asks for none in particular; a power of two. */
 #define RF_RING_DEFAULT_BYTES (1024U * 1024)
+/* Unread records for which its reader is woken though nobody follows: a quarter of the default. */
+#define RF_RING_WAKE_BYTES (256U * 1024)
 /* Arguments kept of one exec; what is beyond is cut and marked. */
 #define RF_ARGV_MAX_BYTES 4096U
 /* PATH_MAX: a path that the kernel itself would take. */
@@ -49,6 +51,8 @@ enum rf_socket_posture { RF_SOCKETS_ALL = 0, RF_SOCKETS_NONE = 1, RF_SOCKETS_LIS
 #define RF_RULE_UNIX_FOREIGN 4U
 /* The map of socket files has entries of this sandbox. */
 #define RF_RULE_UNIX_INODES 8U
+/* Nobody follows the records: the ring's reader need not be woken for each. */
+#define RF_RULE_UNFOLLOWED 16U
 
 struct rf_entry {
 	__u32 state;

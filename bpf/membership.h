@@ -90,8 +90,23 @@ static __always_inline void rf_record_fill(struct rf_record *record, enum rf_rec
 	record->reserved = 0;
 }
 
+/*
+ * Waking the reader costs more than the record: an interrupt, and a switch to it and back. Where
+ * nobody follows the sandbox it is woken once much has come together; the end of the run reads the
+ * rest. What should be known soon (wakes) is told at once: by force, since the kernel's own rule
+ * wakes nobody for a record that has unread ones before it.
+ */
+static __always_inline __u64 rf_wake_flags(const struct rf_entry *sandbox, void *ring, int wakes)
+{
+	if (wakes || !(sandbox->flags & RF_RULE_UNFOLLOWED) ||
+		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= RF_RING_WAKE_BYTES)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
 /* Never changes a verdict: a record that finds no room is counted and gone. */
-static __always_inline void rf_emit(const struct rf_member *member, void *record, __u64 size)
+static __always_inline void rf_emit_waking(
+	const struct rf_member *member, void *record, __u64 size, int wakes)
 {
 	__u32 ring_id;
 	void *ring;
@@ -102,8 +117,14 @@ static __always_inline void rf_emit(const struct rf_member *member, void *record
 	ring = bpf_map_lookup_elem(&rf_rings, &ring_id);
 	if (!ring)
 		rf_count_lost(member->id, RF_LOST_NO_RING);
-	else if (bpf_ringbuf_output(ring, record, size, 0))
+	else if (bpf_ringbuf_output(
+			 ring, record, size, rf_wake_flags(member->sandbox, ring, wakes)))
 		rf_count_lost(member->id, RF_LOST_RING_FULL);
+}
+
+static __always_inline void rf_emit(const struct rf_member *member, void *record, __u64 size)
+{
+	rf_emit_waking(member, record, size, 0);
 }
 
 /* Tells of a refusal and counts it. */
@@ -124,7 +145,7 @@ static __always_inline void rf_emit_denial(const struct rf_member *member, enum 
 	record.error = 1; /* EPERM */
 	if (counters)
 		__sync_fetch_and_add(&counters->denials, 1);
-	rf_emit(member, &record, sizeof(record));
+	rf_emit_waking(member, &record, sizeof(record), 1);
 }
 
 #endif

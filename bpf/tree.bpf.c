@@ -163,7 +163,7 @@ int BPF_PROG(rf_attach_task, struct cgroup *to, const char *path, struct task_st
 	__builtin_memset(&record, 0, sizeof(record));
 	rf_record_fill(&record.header, RF_RECORD_ESCAPE, sizeof(record), &member, task);
 	record.to_cgroup = BPF_CORE_READ(to, kn, id);
-	rf_emit(&member, &record, sizeof(record));
+	rf_emit_waking(&member, &record, sizeof(record), 1);
 	return 0;
 }
 

@@ -30,6 +30,8 @@ struct rf_bpf_rules {
 	 * sockets, only the sandbox's own and those of rf_bpf_sandbox_allow_unix.
 	 */
 	bool is_unix_foreign_open;
+	/* Records other than refusals and escapes may be read late: many at once, or at the end. */
+	bool is_unfollowed;
 };
 
 struct rf_bpf_counts {

@@ -435,6 +435,7 @@ int rf_bpf_rules_encode(const struct rf_bpf_rules *rules, struct rf_entry *ret_s
 	sandbox.flags |= rules->is_unix_open ? RF_RULE_UNIX : 0;
 	sandbox.flags |= rules->is_inet_open ? RF_RULE_INET : 0;
 	sandbox.flags |= rules->is_unix_foreign_open ? RF_RULE_UNIX_FOREIGN : 0;
+	sandbox.flags |= rules->is_unfollowed ? RF_RULE_UNFOLLOWED : 0;
 	sandbox.n_families = (uint32_t)rules->n_families;
 	for (size_t i = 0; i < rules->n_families; i++)
 		sandbox.families[i] = (uint32_t)rules->families[i];

@@ -60,12 +60,14 @@ static int make_leaf(struct rf_sandbox *sandbox, struct rf_diag *diag)
 	return r < 0 ? refuse_setup(diag, "writing the ledger", -r) : 0;
 }
 
-static void make_rules(const struct rf_plan *plan, struct rf_bpf_rules *ret_rules)
+static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *ret_rules)
 {
+	const struct rf_plan *plan = sandbox->plan;
 	struct rf_bpf_rules rules = {
 		.sockets = RF_BPF_SOCKETS_LISTED,
 		.is_unix_open = plan->is_unix_open,
 		.is_inet_open = true,
+		.is_unfollowed = !sandbox->watcher.wants_events,
 	};
 
 	if (plan->mode == RF_MODE_FULL_ACCESS) {
@@ -86,7 +88,7 @@ static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 
 	if (!sandbox->controller->bpf || !sandbox->cgroup)
 		return 0;
-	make_rules(sandbox->plan, &rules);
+	make_rules(sandbox, &rules);
 	r = rf_bpf_sandbox_add(sandbox->controller->bpf, sandbox->cgroup->id, &rules);
 	if (r < 0)
 		return refuse_setup(diag, "writing the sandbox's rules to the kernel", -r);
