@@ -80,5 +80,7 @@ struct {
  * sandbox: no cgroup lies that deep. */
 #define RF_DEPTH_UNKNOWN 0x7fffffffU
 __u32 rf_leaf_depth __weak = RF_DEPTH_UNKNOWN;
+/* The cgroup that every leaf lies in, directly; set before loading. */
+__u64 rf_base_id __weak;
 
 #endif

@@ -23,9 +23,12 @@ struct rf_member {
 	__u32 flags;
 };
 
-/* By cgroup alone: programs that have no task storage. */
+/* By cgroup alone: programs that have no task storage. Who is not below the base is in no leaf. */
 static __always_inline int rf_member_by_cgroup(struct rf_member *member)
 {
+	member->sandbox = NULL;
+	if (bpf_get_current_ancestor_cgroup_id(rf_leaf_depth - 1) != rf_base_id)
+		return 0;
 	member->id = bpf_get_current_ancestor_cgroup_id(rf_leaf_depth);
 	member->flags = 0;
 	member->sandbox = member->id ? bpf_map_lookup_elem(&rf_sandboxes, &member->id) : NULL;

@@ -131,6 +131,7 @@ static int load_groups(struct loader *l)
 	l->object = ringfence_bpf__open();
 	if (!l->object)
 		return -errno;
+	l->object->bss->rf_base_id = l->config->base;
 	bpf_object__for_each_program(program, l->object->obj)
 		bpf_program__set_autoload(program, !kind_of(program, &kind) || l->is_had[kind]);
 	r = ringfence_bpf__load(l->object);
