@@ -37,7 +37,7 @@ HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace che
 WIRE_SOURCES := service text varlink
 FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flow_change glob glob_brace \
 	glob_segment glob_walk list names names_change open remove request resolve temporary walk where
-ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bubblewrap cgroup seccomp
+ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bpf_types bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
 SERVICE_SOURCES := files handed listen main methods peer run

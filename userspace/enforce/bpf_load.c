@@ -15,6 +15,7 @@
  */
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <ringfence.skel.h>
 
@@ -23,6 +24,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,10 +32,34 @@
 #include "enforce/bpf.h"
 #include "enforce/bpf_canary.h"
 #include "enforce/bpf_set.h"
+#include "enforce/bpf_types.h"
+#include "host/btf.h"
 
 #define LINKS_MAX 32
 #define LSM_LIST "/sys/kernel/security/lsm"
 #define BTF "/sys/kernel/btf/vmlinux"
+#define TARGETS_MAX 64
+#define NAMES_MAX 512
+
+/*
+ * Programs whose hook is found by a type of the kernel. libbpf would read all types for one of
+ * these; handlers of our own give it the number instead.
+ */
+enum { HANDLERS = 4 };
+static const struct hook {
+	const char *section;
+	enum bpf_prog_type type;
+	enum bpf_attach_type attach;
+	/* In the name of the type that stands for the hook. */
+	const char *prefix;
+	uint32_t kind;
+	uint32_t flags;
+} hooks[HANDLERS] = {
+	{"tp_btf/", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP, "btf_trace_", BTF_KIND_TYPEDEF, 0},
+	{"fexit/", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT, "", BTF_KIND_FUNC, 0},
+	{"lsm/", BPF_PROG_TYPE_LSM, BPF_LSM_MAC, "bpf_lsm_", BTF_KIND_FUNC, 0},
+	{"lsm.s/", BPF_PROG_TYPE_LSM, BPF_LSM_MAC, "bpf_lsm_", BTF_KIND_FUNC, BPF_F_SLEEPABLE},
+};
 
 struct loader {
 	struct ringfence_bpf *object;
@@ -52,6 +78,11 @@ struct loader {
 		const char *name;
 	} links[LINKS_MAX];
 	size_t n_links;
+	/* The kernel's types as far as we need them; -1: libbpf looks for itself. */
+	int types_fd;
+	struct rf_bpf_target targets[TARGETS_MAX];
+	size_t n_targets;
+	int handlers[HANDLERS];
 	/* What the canary's records showed. */
 	bool has_fork;
 	bool has_exec;
@@ -66,21 +97,20 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
+/* By where it attaches: until it is loaded its type can be another, see set_hook(). */
 static bool kind_of(const struct bpf_program *program, enum rf_proof_kind *ret_kind)
 {
-	switch (bpf_program__type(program)) {
-	case BPF_PROG_TYPE_LSM:
-		*ret_kind = RF_PROOF_LSM;
-		return true;
-	case BPF_PROG_TYPE_CGROUP_SOCK:
+	if (bpf_program__type(program) == BPF_PROG_TYPE_CGROUP_SOCK) {
 		*ret_kind = RF_PROOF_CGROUP;
 		return true;
-	case BPF_PROG_TYPE_TRACING:
-		*ret_kind = RF_PROOF_TRACE;
-		return true;
-	default:
-		return false;
 	}
+	if (bpf_program__expected_attach_type(program) == BPF_LSM_MAC) {
+		*ret_kind = RF_PROOF_LSM;
+		return true;
+	}
+	*ret_kind = RF_PROOF_TRACE;
+	return bpf_program__expected_attach_type(program) == BPF_TRACE_RAW_TP ||
+	       bpf_program__expected_attach_type(program) == BPF_TRACE_FEXIT;
 }
 
 static void off(struct loader *l, enum rf_proof_kind kind, enum rf_bpf_step step, int error,
@@ -121,17 +151,162 @@ static int refuses_lsm(void)
 	return error == EPERM || error == EACCES ? error : 0;
 }
 
+/* ---- Types of the kernel --------------------------------------------------------------------- */
+
+static const struct hook *hook_of(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	section += section[0] == '?';
+	for (size_t i = 0; i < HANDLERS; i++)
+		if (strncmp(section, hooks[i].section, strlen(hooks[i].section)) == 0)
+			return &hooks[i];
+	return NULL;
+}
+
+static void target_of(const struct bpf_program *program, const struct hook *hook,
+	char ret_name[sizeof(((struct rf_bpf_target *)0)->name)])
+{
+	const char *name = strchr(bpf_program__section_name(program), '/') + 1;
+
+	snprintf(ret_name, sizeof(((struct rf_bpf_target *)0)->name), "%s%s", hook->prefix, name);
+}
+
+/* libbpf calls it for each program that it loads; the cookie is the loader. */
+static int set_hook(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+	struct loader *l = (struct loader *)cookie;
+	const struct hook *hook = hook_of(program);
+	char name[sizeof(l->targets[0].name)];
+
+	target_of(program, hook, name);
+	for (size_t i = 0; i < l->n_targets; i++) {
+		if (l->targets[i].id == 0 || strcmp(l->targets[i].name, name) != 0)
+			continue;
+		options->attach_btf_id = l->targets[i].id;
+		options->prog_flags |= hook->flags;
+		return bpf_program__set_type(program, hook->type);
+	}
+	return -ESRCH;
+}
+
+static void drop_handlers(struct loader *l)
+{
+	for (size_t i = 0; i < HANDLERS; i++) {
+		if (l->handlers[i] > 0)
+			libbpf_unregister_prog_handler(l->handlers[i]);
+		l->handlers[i] = 0;
+	}
+}
+
+/* Under a type that needs none of the kernel's types, until set_hook() says the right one. */
+static int add_handlers(struct loader *l)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)l,
+		.prog_prepare_load_fn = set_hook);
+	char section[16];
+
+	for (size_t i = 0; i < HANDLERS; i++) {
+		snprintf(section, sizeof(section), "%.*s+", (int)strlen(hooks[i].section) - 1,
+			hooks[i].section);
+		l->handlers[i] = libbpf_register_prog_handler(
+			section, BPF_PROG_TYPE_RAW_TRACEPOINT, hooks[i].attach, &options);
+		if (l->handlers[i] < 0)
+			return l->handlers[i];
+	}
+	return 0;
+}
+
+static int add_target(struct loader *l, const struct bpf_program *program)
+{
+	const struct hook *hook = hook_of(program);
+
+	if (!hook)
+		return 0;
+	if (l->n_targets == TARGETS_MAX)
+		return -E2BIG;
+	l->targets[l->n_targets].kind = hook->kind;
+	target_of(program, hook, l->targets[l->n_targets++].name);
+	return 0;
+}
+
+/* Whatever the object names may be a structure of the kernel. */
+static size_t collect_names(const struct btf *btf, const char **names)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 1; i < btf__type_cnt(btf) && n < NAMES_MAX; i++) {
+		const struct btf_type *type = btf__type_by_id(btf, i);
+		const char *name = btf__name_by_offset(btf, type->name_off);
+
+		if ((btf_is_composite(type) || btf_is_typedef(type)) && name && name[0])
+			names[n++] = name;
+	}
+	return n;
+}
+
+static int reduce_types(struct loader *l)
+{
+	const char *names[NAMES_MAX];
+	size_t n_names = collect_names(bpf_object__btf(l->object->obj), names);
+	struct bpf_program *program;
+	char *data rf_autofree = NULL;
+	size_t size_bytes = 0;
+	int r = rf_btf_read(&data, &size_bytes);
+
+	if (n_names == NAMES_MAX)
+		r = -E2BIG;
+	bpf_object__for_each_program(program, l->object->obj) if (r == 0) r =
+		add_target(l, program);
+	return r ? r
+		 : rf_bpf_types_reduce(
+			   data, size_bytes, names, n_names, l->targets, l->n_targets, l->types_fd);
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
+
+static int open_object(struct loader *l)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->types_fd);
+	options.btf_custom_path = l->types_fd >= 0 ? path : NULL;
+	l->object = ringfence_bpf__open_opts(&options);
+	if (!l->object)
+		return -errno;
+	l->object->bss->rf_base_id = l->config->base;
+	return 0;
+}
+
+/* Without types of our own libbpf does the same for itself, in five times the time. */
+static void prefer_own_types(struct loader *l)
+{
+	int r;
+
+	l->types_fd = memfd_create("rf-types", MFD_CLOEXEC);
+	r = l->types_fd < 0 ? -errno : add_handlers(l);
+	if (r == 0)
+		r = open_object(l);
+	if (r == 0)
+		r = reduce_types(l);
+	ringfence_bpf__destroy(l->object);
+	l->object = NULL;
+	if (r == 0)
+		return;
+	drop_handlers(l);
+	l->types_fd = rf_close(l->types_fd);
+}
+
 /* One attempt with the groups that are had so far. 0 or -errno. */
 static int load_groups(struct loader *l)
 {
 	struct bpf_program *program;
 	enum rf_proof_kind kind;
-	int r;
+	int r = open_object(l);
 
-	l->object = ringfence_bpf__open();
-	if (!l->object)
-		return -errno;
-	l->object->bss->rf_base_id = l->config->base;
+	if (r < 0)
+		return r;
 	bpf_object__for_each_program(program, l->object->obj)
 		bpf_program__set_autoload(program, !kind_of(program, &kind) || l->is_had[kind]);
 	r = ringfence_bpf__load(l->object);
@@ -152,6 +327,7 @@ static int load(struct loader *l)
 		l->is_had[i] = true;
 	if (error)
 		off(l, RF_PROOF_LSM, RF_BPF_STEP_LOAD, error, NULL);
+	prefer_own_types(l);
 	r = load_groups(l);
 	for (size_t i = 0; r < 0 && i < RF_ARRAY_SIZE(dispensable); i++) {
 		if (!l->is_had[dispensable[i]])
@@ -195,6 +371,23 @@ static void detach(struct loader *l, enum rf_proof_kind kind)
 	l->n_links = n;
 }
 
+static struct bpf_link *attach_program(
+	const struct loader *l, struct bpf_program *program, enum rf_proof_kind kind)
+{
+	switch (kind) {
+	case RF_PROOF_CGROUP:
+		return bpf_program__attach_cgroup(program, l->base_fd);
+	case RF_PROOF_LSM:
+		return bpf_program__attach_lsm(program);
+	case RF_PROOF_TRACE:
+		return bpf_program__attach_trace(program);
+	case RF_PROOFS:
+		break;
+	}
+	errno = EINVAL;
+	return NULL;
+}
+
 /* All of a group or none. */
 static void attach(struct loader *l, enum rf_proof_kind wanted)
 {
@@ -209,8 +402,7 @@ static void attach(struct loader *l, enum rf_proof_kind wanted)
 
 		if (!kind_of(program, &kind) || kind != wanted)
 			continue;
-		link = kind == RF_PROOF_CGROUP ? bpf_program__attach_cgroup(program, l->base_fd)
-					       : bpf_program__attach(program);
+		link = attach_program(l, program, kind);
 		if (!link || l->n_links == LINKS_MAX) {
 			int error = link ? E2BIG : errno;
 
@@ -474,6 +666,8 @@ static void destroy(struct loader *l)
 	for (size_t i = l->n_links; i-- > 0;)
 		bpf_link__destroy(l->links[i].link);
 	ringfence_bpf__destroy(l->object);
+	drop_handlers(l);
+	rf_close(l->types_fd);
 	free(l->lsm_list);
 }
 
@@ -514,6 +708,7 @@ int rf_bpf_load(const struct rf_bpf_pins *pins, int base_fd, uint64_t base_id,
 		.config = &config,
 		.pins = pins,
 		.base_fd = base_fd,
+		.types_fd = -1,
 	};
 	libbpf_print_fn_t before;
 	int r = RF_BPF_NOTHING;
