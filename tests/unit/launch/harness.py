@@ -16,7 +16,7 @@ LAUNCHER = os.environ.get("RINGFENCE_LAUNCH", os.path.join(ROOT, "out/ringfence-
 BWRAP = shutil.which("bwrap") or "/usr/bin/bwrap"
 CGROUP = os.environ.get("RINGFENCE_CGROUP2", "/sys/fs/cgroup/unified")
 
-MAGIC, VERSION, FIRST_FREE = 0x52464C31, 2, 64
+MAGIC, VERSION, FIRST_FREE = 0x52464C31, 3, 64
 HAS_BWRAP, DROP_GROUPS, CHANGES_USER, STAGED, STAGE_USERNS = 1, 2, 4, 8, 16
 LANDLOCK, SECCOMP, KEEP_BACKGROUND, CHANGE_USER, NAMESPACES, DROP_CAPABILITIES, SCOPE = (
     1, 2, 4, 8, 16, 32, 64)
@@ -24,7 +24,15 @@ SANDBOX_STAGED, TERMINAL, MAP_USER = 128, 256, 512
 READ, WRITE, DEVICE, TTY, SOCKET = range(5)
 SPAWNED, SETUP_FAILED, READY, STARTED, EXEC_FAILED, EXITED, FIRST_EXITED = range(1, 8)
 LABELLED, GO, SIGNAL, TERMINATE, KILL = range(32, 37)
+PTY, STOPPED = range(64, 66)
 MESSAGE = struct.Struct("=Iiii1024s")
+
+
+def receive_terminal(ours):
+    """What the launcher says through the socket that stands in for the streams: kind, descriptors."""
+    ours.settimeout(10)
+    data, fds, _, _ = socket.recv_fds(ours, MESSAGE.size, 1)
+    return MESSAGE.unpack(data)[0], fds
 
 
 def string(text):

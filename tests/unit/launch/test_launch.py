@@ -3,6 +3,7 @@
 
 import os
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -96,24 +97,49 @@ class Ends(unittest.TestCase):
         run.expect(FIRST_EXITED)
         run.close()
 
-
-    def test_c9_the_terminal_is_the_controlling_one(self):
-        master, slave = os.openpty()
-        rules = RULES + [("/dev/tty", TTY)]
-        run = Run(["sh", "-c", "stty -a </dev/tty >/dev/null && echo ok; exec sleep 8816"],
-                  flags=CONFINED | TERMINAL, tty=slave, rules=rules)
+    def with_terminal(self, script):
+        """The pty's master and the socket that it came through; the run has started."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        run = Run(["sh", "-c", script], flags=CONFINED | TERMINAL, tty=theirs.fileno(),
+                  rules=RULES + [("/dev/tty", TTY), ("/dev/pts", TTY)])
+        theirs.close()
         run.start()
-        os.close(slave)
+        kind, fds = receive_terminal(ours)
+        self.assertEqual((kind, len(fds)), (PTY, 1))
+        return run, ours, fds[0]
+
+    def read_until(self, master, word):
         output = b""
-        while b"ok" not in output:
+        while word not in output:
             output += os.read(master, 1000)
+
+    def test_c9_the_terminal_is_the_controlling_one_and_the_commands_own(self):
+        run, ours, master = self.with_terminal(
+            "stty -a </dev/tty >/dev/null && stty -a <$(tty) >/dev/null && echo ok; exec sleep 8816")
+        self.read_until(master, b"ok")
         self.assertTrue(wait_up(8816))
         os.write(master, b"\x03")
         status = run.expect(EXITED)[1]
         run.expect(FIRST_EXITED)
         self.assertEqual(status, signal.SIGINT)
+        # Nobody inside holds the other end.
+        self.assertRaises(OSError, lambda: [os.read(master, 1000) for _ in range(9)])
         run.close()
         os.close(master)
+        ours.close()
+
+    def test_c9_a_stopped_command_is_told_and_goes_on(self):
+        run, ours, master = self.with_terminal("echo ok; read x; exit 6")
+        self.read_until(master, b"ok")
+        os.write(master, b"\x1a")
+        self.assertEqual(receive_terminal(ours), (STOPPED, []))
+        run.send(SIGNAL, signal.SIGCONT, 1)
+        os.write(master, b"\n")
+        self.assertEqual(os.waitstatus_to_exitcode(run.expect(EXITED)[1]), 6)
+        run.expect(FIRST_EXITED)
+        run.close()
+        os.close(master)
+        ours.close()
 
 
 class NotStarted(unittest.TestCase):
