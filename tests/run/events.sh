@@ -41,6 +41,15 @@ test_d2_a_process_is_forked_before_it_execs_and_exits_last()
 		$true.parent == $shell.pid and $true.parent_start_ns == $shell.start_ns' e | grep -qx true
 }
 
+# bubblewrap and PID 1 are older than the command and end with it; they are no processes of its own.
+needs test_d2_every_exit_has_its_fork root cgroup bpf-trace
+test_d2_every_exit_has_its_fork()
+{
+	"$RF" run --events e -- sh -c '/bin/true; (exit 2) & wait'
+	expect_eq "$(events_of e exit '[.pid, .start_ns]' | sort)" \
+		"$(events_of e fork '[.pid, .start_ns]' | sort)"
+}
+
 needs test_d2_exits_carry_the_status root cgroup bpf-trace
 test_d2_exits_carry_the_status()
 {

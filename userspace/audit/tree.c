@@ -251,6 +251,12 @@ void rf_tree_totals(const struct rf_tree *tree, struct rf_tree_totals *ret_total
 	ret_totals->cpu_ms = cpu_ns / 1000000;
 }
 
+bool rf_tree_knows(const struct rf_tree *tree, const struct rf_event *event)
+{
+	return !tree->totals.is_complete ||
+	       find(tree, event->header->tgid, event->header->start_ns) != NULL;
+}
+
 const char *rf_tree_exe(const struct rf_tree *tree, uint32_t pid, uint64_t start_ns)
 {
 	const struct process *process = find(tree, pid, start_ns);

@@ -54,6 +54,12 @@ void rf_tree_add_lost(struct rf_tree *tree, uint64_t n_lost);
 
 void rf_tree_totals(const struct rf_tree *tree, struct rf_tree_totals *ret_totals);
 
+/*
+ * Whether the process of this record began while the rules were armed, or may have (a record was
+ * lost). The end of the wrappers is recorded, but they are older.
+ */
+bool rf_tree_knows(const struct rf_tree *tree, const struct rf_event *event);
+
 /* Path of what the process runs; borrowed until the next rf_tree_add; NULL: unknown. */
 const char *rf_tree_exe(const struct rf_tree *tree, uint32_t pid, uint64_t start_ns);
 

@@ -337,6 +337,8 @@ void rf_sandbox_record(struct rf_sandbox *sandbox, const struct rf_event *event)
 	(void)rf_tree_add(sandbox->tree, event);
 	if (event->kind != RF_RECORD_DENIAL && !sandbox->watcher.wants_events)
 		return;
+	if (event->kind == RF_RECORD_EXIT && !rf_tree_knows(sandbox->tree, event))
+		return;
 	if (rf_event_to_json(event, sandbox->id, &line) < 0)
 		return;
 	rf_result_note_denial(sandbox->denials, line);
