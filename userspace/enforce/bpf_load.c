@@ -68,6 +68,7 @@ struct loader {
 	struct rf_config *config;
 	const struct rf_bpf_pins *pins;
 	int base_fd;
+	int rings_fd;
 	char *lsm_list;
 	struct rf_canary canary;
 	bool is_had[RF_PROOFS];
@@ -309,7 +310,9 @@ static int load_groups(struct loader *l)
 		return r;
 	bpf_object__for_each_program(program, l->object->obj)
 		bpf_program__set_autoload(program, !kind_of(program, &kind) || l->is_had[kind]);
-	r = ringfence_bpf__load(l->object);
+	r = bpf_map__reuse_fd(l->object->maps.rf_rings, l->rings_fd);
+	if (r == 0)
+		r = ringfence_bpf__load(l->object);
 	if (r < 0) {
 		ringfence_bpf__destroy(l->object);
 		l->object = NULL;
@@ -662,25 +665,53 @@ static int pin(struct loader *l)
 
 static void destroy(struct loader *l)
 {
+	/* Its thread uses a descriptor that is closed here. */
+	(void)rf_bpf_ring_settle(l->ring);
 	forget_canary(l);
 	for (size_t i = l->n_links; i-- > 0;)
 		bpf_link__destroy(l->links[i].link);
 	ringfence_bpf__destroy(l->object);
 	drop_handlers(l);
 	rf_close(l->types_fd);
+	rf_close(l->rings_fd);
 	free(l->lsm_list);
+}
+
+/*
+ * The map of rings and our ring in it before anything else: the kernel takes a grace period to put
+ * it there, which passes while the programs are loaded.
+ */
+static int begin_ring(struct loader *l)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options);
+	int template rf_autoclose =
+		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rf_ring", 0, 0, RF_RING_DEFAULT_BYTES, NULL);
+
+	if (template <0)
+		return -errno;
+	options.inner_map_fd = (uint32_t) template;
+	l->rings_fd = bpf_map_create(BPF_MAP_TYPE_HASH_OF_MAPS, "rf_rings", sizeof(uint32_t),
+		sizeof(uint32_t), RF_RINGS_MAX, &options);
+	if (l->rings_fd < 0)
+		return -errno;
+	return rf_bpf_ring_begin(l->rings_fd, RF_RING_DEFAULT_BYTES, l->ring);
 }
 
 /* Pinned links outlive their descriptors; what is not pinned goes with them. */
 static int build(struct loader *l)
 {
-	int r = load(l);
+	int r = begin_ring(l);
 
+	if (r < 0) {
+		off_all(l, RF_BPF_STEP_LOAD, -r);
+		return RF_BPF_NOTHING;
+	}
+	r = load(l);
 	if (r != 0)
 		return r;
 	r = take_maps(l);
 	if (r == 0)
-		r = rf_bpf_ring_open(l->maps, RF_RING_DEFAULT_BYTES, l->ring);
+		r = rf_bpf_ring_claim(l->maps, l->ring->id);
 	if (r == 0)
 		r = attach_and_prove(l);
 	if (r != 0)
@@ -709,6 +740,7 @@ int rf_bpf_load(const struct rf_bpf_pins *pins, int base_fd, uint64_t base_id,
 		.pins = pins,
 		.base_fd = base_fd,
 		.types_fd = -1,
+		.rings_fd = -1,
 	};
 	libbpf_print_fn_t before;
 	int r = RF_BPF_NOTHING;

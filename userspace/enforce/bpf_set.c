@@ -309,7 +309,7 @@ static bool is_referred_to(const struct rf_bpf_maps *maps, uint32_t ring)
 	return false;
 }
 
-static int claim(const struct rf_bpf_maps *maps, uint32_t ring)
+int rf_bpf_ring_claim(const struct rf_bpf_maps *maps, uint32_t ring)
 {
 	struct rf_ring_owner owner = {
 		.pid = (uint32_t)getpid(),
@@ -341,7 +341,7 @@ static int take_free_ring(const struct rf_bpf_maps *maps, struct rf_bpf_ring *ri
 		if (ring->fd < 0)
 			continue;
 		ring->id = id;
-		return claim(maps, id);
+		return rf_bpf_ring_claim(maps, id);
 	}
 	return -ENOENT;
 }
@@ -356,24 +356,25 @@ static void *settle(void *userdata)
 	return NULL;
 }
 
-static int new_ring(const struct rf_bpf_maps *maps, uint32_t bytes, struct rf_bpf_ring *ring)
+int rf_bpf_ring_begin(int rings_fd, uint32_t bytes, struct rf_bpf_ring *ret_ring)
 {
 	int r;
 
-	ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rf_ring", 0, 0, bytes, NULL);
-	if (ring->fd < 0)
+	memset(ret_ring, 0, sizeof(*ret_ring));
+	ret_ring->rings_fd = rings_fd;
+	ret_ring->fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rf_ring", 0, 0, bytes, NULL);
+	if (ret_ring->fd < 0)
 		return -errno;
-	ring->id = map_id(ring->fd);
-	if (ring->id == 0)
+	ret_ring->id = map_id(ret_ring->fd);
+	if (ret_ring->id == 0) {
+		ret_ring->fd = rf_close(ret_ring->fd);
 		return -EIO;
-	r = claim(maps, ring->id);
-	if (r < 0)
-		return r;
-	r = pthread_create(&ring->thread, NULL, settle, ring);
+	}
+	r = pthread_create(&ret_ring->thread, NULL, settle, ret_ring);
 	if (r == 0)
-		ring->is_settling = true;
+		ret_ring->is_settling = true;
 	else
-		settle(ring);
+		settle(ret_ring);
 	return 0;
 }
 
@@ -385,8 +386,11 @@ int rf_bpf_ring_open(const struct rf_bpf_maps *maps, uint32_t bytes, struct rf_b
 	ret_ring->fd = -1;
 	ret_ring->rings_fd = maps->fds[RF_BPF_MAP_RINGS];
 	r = take_free_ring(maps, ret_ring);
-	if (r == -ENOENT)
-		r = new_ring(maps, bytes, ret_ring);
+	if (r == -ENOENT) {
+		r = rf_bpf_ring_begin(ret_ring->rings_fd, bytes, ret_ring);
+		if (r == 0)
+			r = rf_bpf_ring_claim(maps, ret_ring->id);
+	}
 	if (r < 0)
 		rf_bpf_ring_close(maps, ret_ring);
 	return r;

@@ -83,6 +83,10 @@ struct rf_bpf_ring {
 };
 
 int rf_bpf_ring_open(const struct rf_bpf_maps *maps, uint32_t bytes, struct rf_bpf_ring *ret_ring);
+/* In two steps, for a set that is being made: a new ring on its way into this map, later claimed.
+ */
+int rf_bpf_ring_begin(int rings_fd, uint32_t bytes, struct rf_bpf_ring *ret_ring);
+int rf_bpf_ring_claim(const struct rf_bpf_maps *maps, uint32_t ring);
 int rf_bpf_ring_settle(struct rf_bpf_ring *ring);
 /* Gives the ring back for others to use. */
 void rf_bpf_ring_close(const struct rf_bpf_maps *maps, struct rf_bpf_ring *ring);
