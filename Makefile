@@ -82,7 +82,7 @@ ALL_CFLAGS = $(COMMON) $(DEPENDENCIES) $(HARDENING) $(SANITIZE) $(CFLAGS)
 LAUNCH_CFLAGS = $(COMMON) $(DEPENDENCIES) -Os -g -fstack-protector-strong
 
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
-CLIENT_LIBS := $(call pkg,--libs,jansson libfyaml liburing libcrypto)
+CLIENT_LIBS := $(call pkg,--libs,jansson libfyaml liburing)
 CONTROLLER_LIBS := $(call pkg,--libs,jansson libbpf libseccomp libsystemd sqlite3 libcap)
 UNIT_LIBS := $(call pkg,--libs,criterion) $(CONTROLLER_LIBS) $(CLIENT_LIBS)
 

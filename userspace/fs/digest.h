@@ -7,7 +7,7 @@
 
 struct rf_fs_hash;
 
-/* NULL: out of memory, or no SHA-256 in this libcrypto. */
+/* NULL: out of memory, no libcrypto, or no SHA-256 in it. */
 struct rf_fs_hash *rf_fs_hash_new(void);
 struct rf_fs_hash *rf_fs_hash_free(struct rf_fs_hash *hash);
 static inline void rf_fs_hash_free_p(struct rf_fs_hash **hash)
