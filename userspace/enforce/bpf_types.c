@@ -20,7 +20,8 @@
 #include "base/fd.h"
 #include "base/strv.h"
 
-#define FIRST_LETTERS 256
+/* Pairs of first letters: nearly every name of the kernel is put aside by these. */
+#define PAIRS 65536U
 
 struct source {
 	const char *types;
@@ -38,8 +39,8 @@ struct reduction {
 	size_t n_names;
 	struct rf_bpf_target *targets;
 	size_t n_targets;
-	/* Does any wanted name begin with this letter? */
-	bool is_first[FIRST_LETTERS];
+	/* One bit: does any wanted name begin with this pair? */
+	uint8_t pairs[PAIRS / 8];
 	/* New number of each type, 0: not kept; and the kept ones in that order. */
 	uint32_t *number;
 	uint32_t *queue;
@@ -140,13 +141,34 @@ static uint32_t keep(struct reduction *r, uint32_t id)
 	return r->number[id];
 }
 
+static uint32_t pair_of(const char *name)
+{
+	return (uint32_t)(unsigned char)name[0] << 8 |
+	       (name[0] ? (uint32_t)(unsigned char)name[1] : 0);
+}
+
+static void add_pair(struct reduction *r, const char *name)
+{
+	r->pairs[pair_of(name) / 8] |= (uint8_t)(1U << pair_of(name) % 8);
+}
+
+static bool has_pair(const struct reduction *r, const char *name)
+{
+	return r->pairs[pair_of(name) / 8] & 1U << pair_of(name) % 8;
+}
+
 static void meet(struct reduction *r, uint32_t id, const struct btf_type *type, bool *ret_is_wanted)
 {
-	const char *name = name_of(&r->from, type->name_off);
 	uint32_t kind = BTF_INFO_KIND(type->info);
+	bool can_be_held =
+		kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_TYPEDEF;
+	const char *name;
 
 	*ret_is_wanted = false;
-	if (!r->is_first[(unsigned char)name[0]])
+	if (!can_be_held && kind != BTF_KIND_FUNC)
+		return;
+	name = name_of(&r->from, type->name_off);
+	if (!has_pair(r, name))
 		return;
 	for (size_t i = 0; i < r->n_targets; i++) {
 		struct rf_bpf_target *target = &r->targets[i];
@@ -154,9 +176,7 @@ static void meet(struct reduction *r, uint32_t id, const struct btf_type *type, 
 		if (target->id == 0 && target->kind == kind && strcmp(target->name, name) == 0)
 			target->id = id;
 	}
-	if (kind != BTF_KIND_STRUCT && kind != BTF_KIND_UNION && kind != BTF_KIND_TYPEDEF)
-		return;
-	for (size_t i = 0; i < r->n_names && !*ret_is_wanted; i++)
+	for (size_t i = 0; can_be_held && i < r->n_names && !*ret_is_wanted; i++)
 		*ret_is_wanted = strcmp(r->names[i], name) == 0;
 }
 
@@ -305,10 +325,9 @@ int rf_bpf_types_reduce(const char *data, size_t size_bytes, const char *const *
 	int error = open_source(data, size_bytes, &r.from);
 
 	for (size_t i = 0; i < n_names; i++)
-		r.is_first[(unsigned char)names[i][0]] = true;
+		add_pair(&r, names[i]);
 	for (size_t i = 0; i < n_targets; i++)
-		r.is_first[(unsigned char)targets[i].name[0]] = true;
-	r.is_first[0] = false;
+		add_pair(&r, targets[i].name);
 	if (error == 0)
 		error = index_types(&r);
 	if (error == 0)
