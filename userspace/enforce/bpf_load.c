@@ -251,17 +251,16 @@ static int reduce_types(struct loader *l)
 	const char *names[NAMES_MAX];
 	size_t n_names = collect_names(bpf_object__btf(l->object->obj), names);
 	struct bpf_program *program;
-	char *data rf_autofree = NULL;
-	size_t size_bytes = 0;
-	int r = rf_btf_read(&data, &size_bytes);
+	struct rf_btf_view view rf_autobtfview = {0};
+	int r = rf_btf_look(&view);
 
 	if (n_names == NAMES_MAX)
 		r = -E2BIG;
 	bpf_object__for_each_program(program, l->object->obj) if (r == 0) r =
 		add_target(l, program);
 	return r ? r
-		 : rf_bpf_types_reduce(
-			   data, size_bytes, names, n_names, l->targets, l->n_targets, l->types_fd);
+		 : rf_bpf_types_reduce(view.data, view.size_bytes, names, n_names, l->targets,
+			   l->n_targets, l->types_fd);
 }
 
 /* ---- Loading --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,22 +33,60 @@ struct type {
 	uint32_t size_or_type;
 };
 
-int rf_btf_read(char **ret_data, size_t *ret_size_bytes)
+static int open_types(size_t *ret_size_bytes)
 {
 	int fd rf_autoclose = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
-	char *data rf_autofree = NULL;
 	struct stat st;
-	size_t at = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_size <= 0 || st.st_size > (off_t)BTF_MAX_BYTES)
 		return -EFBIG;
-	data = malloc((size_t)st.st_size);
+	*ret_size_bytes = (size_t)st.st_size;
+	return RF_TAKE_FD(fd);
+}
+
+int rf_btf_look(struct rf_btf_view *ret_view)
+{
+	struct rf_btf_view view = {.is_mapped = true};
+	int fd rf_autoclose = open_types(&view.size_bytes);
+	int r = 0;
+
+	if (fd < 0)
+		return fd;
+	view.data = mmap(NULL, view.size_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (view.data == MAP_FAILED) {
+		view.is_mapped = false;
+		r = rf_btf_read(&view.data, &view.size_bytes);
+	}
+	if (r == 0)
+		*ret_view = view;
+	return r;
+}
+
+void rf_btf_view_clear(struct rf_btf_view *view)
+{
+	if (view->is_mapped)
+		(void)munmap(view->data, view->size_bytes);
+	else
+		free(view->data);
+	*view = (struct rf_btf_view){0};
+}
+
+int rf_btf_read(char **ret_data, size_t *ret_size_bytes)
+{
+	size_t size_bytes;
+	int fd rf_autoclose = open_types(&size_bytes);
+	char *data rf_autofree = NULL;
+	size_t at = 0;
+
+	if (fd < 0)
+		return fd;
+	data = malloc(size_bytes);
 	if (!data)
 		return -ENOMEM;
-	while (at < (size_t)st.st_size) {
-		ssize_t n = read(fd, data + at, (size_t)st.st_size - at);
+	while (at < size_bytes) {
+		ssize_t n = read(fd, data + at, size_bytes - at);
 
 		if (n < 0 && errno != EINTR)
 			return -errno;

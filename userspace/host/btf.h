@@ -6,6 +6,7 @@
  * links no libbpf. Source: Documentation/bpf/btf.rst.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,19 @@
 
 /* /sys/kernel/btf/vmlinux as a whole; belongs to the caller. 0 or -errno. */
 int rf_btf_read(char **ret_data, size_t *ret_size_bytes);
+
+/* To look at: mapped where the kernel lets (6.16), which spares 5 MB of copies, else read. */
+struct rf_btf_view {
+	char *data;
+	size_t size_bytes;
+	bool is_mapped;
+};
+
+/* 0 or -errno. */
+int rf_btf_look(struct rf_btf_view *ret_view);
+void rf_btf_view_clear(struct rf_btf_view *view);
+/* struct rf_btf_view view rf_autobtfview = {0}; */
+#define rf_autobtfview rf_cleanup(rf_btf_view_clear)
 
 /* Number of the type of this kind and name. 0, -ENOENT, or -EPROTO (malformed). */
 int rf_btf_find(
