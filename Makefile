@@ -78,8 +78,11 @@ COMMON := -std=gnu17 -D_GNU_SOURCE -DRF_VERSION='"$(VERSION)"' \
 	-Iuserspace -I. -isystem out/bpf -ffile-prefix-map=$(CURDIR)=.
 DEPENDENCIES := -MMD -MP
 ALL_CFLAGS = $(COMMON) $(DEPENDENCIES) $(HARDENING) $(SANITIZE) $(CFLAGS)
-# The launcher is static, links nothing but libc, and runs where a sanitizer's runtime cannot.
-LAUNCH_CFLAGS = $(COMMON) $(DEPENDENCIES) -Os -g -fstack-protector-strong
+# The launcher is static, links nothing but libc, and runs where a sanitizer's runtime cannot. It
+# builds with LAUNCH_CC=musl-gcc too, and then starts in a quarter of the time in a virtual machine.
+LAUNCH_CC ?= $(CC)
+LAUNCH_CFLAGS = $(COMMON) $(DEPENDENCIES) -Os -g -fstack-protector-strong \
+	$(if $(findstring musl,$(LAUNCH_CC)),-idirafter /usr/include -idirafter /usr/include/$(MULTIARCH))
 
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 CLIENT_LIBS := $(call pkg,--libs,jansson libfyaml liburing)
@@ -119,12 +122,12 @@ $(O)/ringfenced: $(CONTROLLER_OBJECTS)
 
 $(O)/ringfence-launch: $(LAUNCH)
 	$(call note,LINK)
-	$(Q)$(CC) $(LAUNCH_CFLAGS) -static -o $@ $^
+	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) -static -o $@ $^
 
 $(O)/userspace/launch/%.o: userspace/launch/%.c
 	@mkdir -p $(@D)
 	$(call note,CC)
-	$(Q)$(CC) $(LAUNCH_CFLAGS) -c -o $@ $<
+	$(Q)$(LAUNCH_CC) $(LAUNCH_CFLAGS) -c -o $@ $<
 
 $(O)/userspace/%.o: userspace/%.c
 	@mkdir -p $(@D)

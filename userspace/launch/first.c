@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "launch/call.h"
 #include "launch/fd.h"
 #include "launch/message.h"
 #include "launch/stage.h"

@@ -18,13 +18,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launch/call.h"
 #include "launch/fd.h"
 #include "launch/first.h"
 #include "launch/leaf.h"

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "launch/call.h"
 #include "launch/fd.h"
 #include "launch/userns.h"
 

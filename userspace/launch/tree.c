@@ -7,11 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "launch/call.h"
 #include "launch/fd.h"
 
 /* New processes appear while one pass runs; a fork bomb is the kill's task, not ours. */
