@@ -51,7 +51,8 @@ enum rf_socket_posture { RF_SOCKETS_ALL = 0, RF_SOCKETS_NONE = 1, RF_SOCKETS_LIS
 #define RF_RULE_UNIX_FOREIGN 4U
 /* The map of socket files has entries of this sandbox. */
 #define RF_RULE_UNIX_INODES 8U
-/* Nobody follows the records: the ring's reader need not be woken for each. */
+/* Nobody follows the records, and no other sandbox writes to this ring: its reader need not be
+ * woken for each. */
 #define RF_RULE_UNFOLLOWED 16U
 
 struct rf_entry {

@@ -95,14 +95,16 @@ static __always_inline void rf_record_fill(struct rf_record *record, enum rf_rec
 
 /*
  * Waking the reader costs more than the record: an interrupt, and a switch to it and back. Where
- * nobody follows the sandbox it is woken once much has come together; the end of the run reads the
- * rest. What should be known soon (wakes) is told at once: by force, since the kernel's own rule
- * wakes nobody for a record that has unread ones before it.
+ * somebody follows, the kernel's own rule wakes it whenever it has read all that came before. Where
+ * nobody does, it is woken once much has come together, and by what should be known soon (wakes);
+ * by force, since that rule wakes nobody for a record that has unread ones before it. The end of
+ * the run reads the rest.
  */
 static __always_inline __u64 rf_wake_flags(const struct rf_entry *sandbox, void *ring, int wakes)
 {
-	if (wakes || !(sandbox->flags & RF_RULE_UNFOLLOWED) ||
-		bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= RF_RING_WAKE_BYTES)
+	if (!(sandbox->flags & RF_RULE_UNFOLLOWED))
+		return 0;
+	if (wakes || bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= RF_RING_WAKE_BYTES)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }

@@ -301,8 +301,8 @@ int rf_bpf_label(struct rf_bpf *bpf, int pidfd, uint64_t cgroup_id)
 }
 
 /* One writer: the sandbox's controller. */
-static int change_sandbox(
-	struct rf_bpf *bpf, uint64_t cgroup_id, const uint32_t *state, const uint32_t *ring)
+static int change_sandbox(struct rf_bpf *bpf, uint64_t cgroup_id, const uint32_t *state,
+	const uint32_t *ring, uint32_t flags_off)
 {
 	int fd = map_of(bpf, RF_BPF_MAP_SANDBOXES);
 	struct rf_entry sandbox;
@@ -311,6 +311,7 @@ static int change_sandbox(
 		return -errno;
 	sandbox.state = state ? *state : sandbox.state;
 	sandbox.ring = ring ? *ring : sandbox.ring;
+	sandbox.flags &= ~flags_off;
 	return bpf_map_update_elem(fd, &cgroup_id, &sandbox, BPF_EXIST) < 0 ? -errno : 0;
 }
 
@@ -319,14 +320,19 @@ int rf_bpf_arm(struct rf_bpf *bpf, uint64_t cgroup_id)
 	uint32_t armed = RF_ENTRY_ARMED;
 	int r = rf_bpf_ring_settle(&bpf->ring);
 
-	return r < 0 ? r : change_sandbox(bpf, cgroup_id, &armed, NULL);
+	return r < 0 ? r : change_sandbox(bpf, cgroup_id, &armed, NULL, 0);
 }
 
 int rf_bpf_sandbox_take(struct rf_bpf *bpf, uint64_t cgroup_id)
 {
 	int r = rf_bpf_ring_settle(&bpf->ring);
 
-	return r < 0 ? r : change_sandbox(bpf, cgroup_id, NULL, &bpf->ring.id);
+	return r < 0 ? r : change_sandbox(bpf, cgroup_id, NULL, &bpf->ring.id, RF_RULE_UNFOLLOWED);
+}
+
+int rf_bpf_sandbox_follow(struct rf_bpf *bpf, uint64_t cgroup_id)
+{
+	return change_sandbox(bpf, cgroup_id, NULL, NULL, RF_RULE_UNFOLLOWED);
 }
 
 int rf_bpf_counts(struct rf_bpf *bpf, uint64_t cgroup_id, struct rf_bpf_counts *ret_counts)

@@ -30,7 +30,8 @@ struct rf_bpf_rules {
 	 * sockets, only the sandbox's own and those of rf_bpf_sandbox_allow_unix.
 	 */
 	bool is_unix_foreign_open;
-	/* Records other than refusals and escapes may be read late: many at once, or at the end. */
+	/* Records other than refusals and escapes may be read late: many at once, or at the end.
+	 * For the only sandbox of a controller. */
 	bool is_unfollowed;
 };
 
@@ -64,6 +65,8 @@ int rf_bpf_label(struct rf_bpf *bpf, int pidfd, uint64_t cgroup_id);
 int rf_bpf_arm(struct rf_bpf *bpf, uint64_t cgroup_id);
 int rf_bpf_counts(struct rf_bpf *bpf, uint64_t cgroup_id, struct rf_bpf_counts *ret_counts);
 int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id);
+/* Takes is_unfollowed back. 0 or -errno. */
+int rf_bpf_sandbox_follow(struct rf_bpf *bpf, uint64_t cgroup_id);
 /* This socket file too may be reached (st_dev and st_ino); after add. 0 or -errno. */
 int rf_bpf_sandbox_allow_unix(struct rf_bpf *bpf, uint64_t cgroup_id, dev_t dev, ino_t ino);
 /* From now on the records of a sandbox that a dead controller left come to this one's ring. */

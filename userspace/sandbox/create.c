@@ -67,7 +67,7 @@ static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *re
 		.sockets = RF_BPF_SOCKETS_LISTED,
 		.is_unix_open = plan->is_unix_open,
 		.is_inet_open = true,
-		.is_unfollowed = !sandbox->watcher.wants_events,
+		.is_unfollowed = !sandbox->watcher.wants_events && !sandbox->controller->sandboxes,
 	};
 
 	if (plan->mode == RF_MODE_FULL_ACCESS) {
@@ -81,6 +81,18 @@ static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *re
 	*ret_rules = rules;
 }
 
+/*
+ * From now on the ring is shared: a record that woke nobody would keep those behind it from waking
+ * anybody. What has come so is read at once.
+ */
+static void follow_others(struct rf_controller *controller)
+{
+	for (struct rf_sandbox *at = controller->sandboxes; at; at = at->next)
+		if (at->is_in_bpf)
+			(void)rf_bpf_sandbox_follow(controller->bpf, at->cgroup->id);
+	rf_controller_drain(controller);
+}
+
 static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 {
 	struct rf_bpf_rules rules;
@@ -88,6 +100,8 @@ static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 
 	if (!sandbox->controller->bpf || !sandbox->cgroup)
 		return 0;
+	if (sandbox->controller->sandboxes)
+		follow_others(sandbox->controller);
 	make_rules(sandbox, &rules);
 	r = rf_bpf_sandbox_add(sandbox->controller->bpf, sandbox->cgroup->id, &rules);
 	if (r < 0)
