@@ -36,7 +36,7 @@ struct rf_controller {
 	/* Living sandboxes, newest first. */
 	struct rf_sandbox *sandboxes;
 	struct rf_sweep_counts swept;
-	/* Told of every end, watched or not, after the watcher; the sandbox is freed by it (later).
+	/* Told of every end, watched or not, before the watcher; the sandbox is freed by it, later.
 	 */
 	void (*ended)(struct rf_sandbox *sandbox, json_t *result, void *userdata);
 	void *userdata;

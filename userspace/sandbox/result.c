@@ -354,10 +354,11 @@ static void tell_end(struct rf_sandbox *sandbox)
 	struct rf_sandbox_watcher watcher = sandbox->watcher;
 
 	sandbox->watcher = (struct rf_sandbox_watcher){0};
-	if (watcher.ended)
-		watcher.ended(sandbox, result, watcher.userdata);
+	/* First, since theirs is short: the watcher's can carry thousands of processes. */
 	if (sandbox->state == RF_SANDBOX_ENDED && sandbox->controller->ended)
 		sandbox->controller->ended(sandbox, result, sandbox->controller->userdata);
+	if (watcher.ended)
+		watcher.ended(sandbox, result, watcher.userdata);
 	json_decref(result);
 }
 

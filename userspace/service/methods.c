@@ -80,14 +80,21 @@ static void method_kill(struct rf_peer *peer, struct rf_call *call)
 	rf_sandbox_stop(sandbox, RF_REASON_ABORT, grace_ms);
 }
 
+/* Whoever ended it asks how, not what every process did: that is for the one who ran it. */
 void rf_methods_tell_end(struct rf_service *service, const char *id, json_t *result)
 {
+	json_t *brief rf_autojson = NULL;
+
 	for (struct rf_peer *at = service->peers; at; at = at->next) {
 		if (!at->awaited_id || strcmp(at->awaited_id, id) != 0)
 			continue;
 		free(at->awaited_id);
 		at->awaited_id = NULL;
-		rf_peer_result(at, result);
+		if (!brief) {
+			brief = json_copy(result);
+			json_object_set_new(brief, "tree", json_null());
+		}
+		rf_peer_result(at, brief);
 	}
 }
 
