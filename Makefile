@@ -5,7 +5,7 @@
 #	make            out/ringfence, out/ringfenced, out/ringfence-launch, out/lib
 #	make SAN=1 …    the same with address and undefined sanitizers, in out/san
 #	make CC=clang-14 O=out/clang …
-#	make unit | fuzz | lint | bench | matrix | check | check-fresh | demo | man | clean
+#	make library | unit | soak | fuzz | lint | bench | matrix | check | check-fresh | demo | man | clean
 
 # ---- Phase 0: knobs ---------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .PHONY: all schema unit fuzz lint bench matrix check check-fresh demo man clean programs tests probes \
-	library install install-library
+	library soak install install-library
 
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
@@ -36,7 +36,7 @@ HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace che
 	explain facts probe signs
 WIRE_SOURCES := service text varlink
 FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flow_change glob glob_brace \
-	glob_segment glob_walk list names names_change open remove request resolve temporary walk where
+	glob_segment glob_walk lift list names names_change open remove request resolve temporary walk where
 ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bpf_types bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
@@ -258,7 +258,7 @@ FUZZERS := glob policy_json policy_yaml request
 FUZZ_SECONDS ?= 20
 FUZZ_CC ?= clang-14
 FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
-	$(foreach s,answer encode glob glob_brace glob_segment names request,userspace/fs/$(s).c)
+	$(foreach s,answer encode glob glob_brace glob_segment lift names request,userspace/fs/$(s).c)
 FUZZ_POLICY_PARTS := $(foreach s,diag json path strv units,userspace/base/$(s).c) \
 	$(foreach s,facts keys nearest policy policy_json read read_json read_yaml,userspace/policy/$(s).c)
 
@@ -273,6 +273,12 @@ out/fuzz/%: tools/fuzz/%.c $(wildcard tools/fuzz/*.h userspace/*/*.h)
 
 fuzz: $(FUZZERS:%=out/fuzz/%)
 	@printf '%s\n' $(FUZZERS) | xargs -P 2 -I{} tools/fuzz/run {} $(FUZZ_SECONDS)
+
+# The long forms: a million operations against eight threads, a million names, minutes of fuzzing.
+soak: programs tests
+	RF_FS_RACE_OPERATIONS=1000000 $(UNIT) --filter 'fs_race/*' --timeout 7200
+	RF_FS_NAMES=1000000 RF_OUT=$(CURDIR)/$(O) tests/runner --filter 'test_e7_many_names*' tests/run/fs.sh
+	$(MAKE) fuzz FUZZ_SECONDS=300
 
 # ---- Phase 6: style -----------------------------------------------------------------------------
 

@@ -620,12 +620,74 @@ while time.monotonic() < end and os.path.exists("req"):
 	expect_eq "$wrong" changed-while-open
 }
 
+# A million of them by RF_FS_NAMES, as `make soak` does.
+needs test_e7_many_names_are_read_up_to_the_ceiling time:900
 test_e7_many_names_are_read_up_to_the_ceiling()
 {
+	local count=${RF_FS_NAMES:-3000}
 	mkdir d
-	(cd d && seq 3000 | xargs touch)
-	expect_eq "$("$RF" fs list d | wc -l)" 3000
-	expect_contains "$(expect_status 1 "$RF" fs list --entries 2999 d 2>&1 >/dev/null)" limit
+	python3 -c '
+import os, sys
+for i in range(int(sys.argv[1])):
+    os.close(os.open("d/name-%d" % i, os.O_CREAT | os.O_WRONLY))' "$count"
+	expect_eq "$("$RF" fs list --entries "$count" d | wc -l)" "$count"
+	expect_eq "$("$RF" fs list --stat --entries "$count" d | wc -l)" "$count"
+	expect_eq "$("$RF" fs glob --entries "$count" 'd/name-*99' | wc -l)" $((count / 100))
+	expect_contains "$(expect_status 1 "$RF" fs list --entries $((count - 1)) d 2>&1 >/dev/null)" limit
+	# Refused, it has taken nothing away that it does not tell of.
+	expect_contains "$(expect_status 1 "$RF" fs remove --recursive --entries $((count - 1)) d 2>&1)" \
+		limit
+	"$RF" fs remove --recursive --entries "$count" d
+	[[ ! -e d ]]
+}
+
+# peak COMMAND...: the memory that it had at most, in KiB; its output is dropped.
+peak()
+{
+	python3 -c '
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+# Content that is as large as may be, lines that are larger as JSON than they are, and many names.
+needs test_e4_memory_stays_bounded_whatever_the_batch time:120
+test_e4_memory_stays_bounded_whatever_the_batch()
+{
+	local file bound=65536 got status=0
+	[[ $RF != */san/* ]] || bound=$((bound * 10))
+	mkdir -p r many
+	python3 - <<'PYTHON'
+import base64, json, os
+LARGE = 16 << 20
+def batch(name, lines):
+    with open(name, "w") as out:
+        out.writelines(line + "\n" for line in lines)
+def request(op, path, **more):
+    return json.dumps({"op": op, "path": path, **more})
+for i in range(60):
+    with open(f"r/{i}", "wb") as out:
+        out.truncate(1 << 20)
+os.truncate("r/0", LARGE)
+for i in range(200000):
+    os.close(os.open("many/name-%06d" % i, os.O_CREAT | os.O_WRONLY))
+content = base64.b64encode(os.urandom(LARGE)).decode()
+batch("reads", [request("read", f"r/{i % 60}") for i in range(120)])
+batch("writes", [request("replace", f"w{i}", content=content, durable=False) for i in range(3)])
+batch("texts", [request("replace", f"w{i}", text="\n" * (LARGE // 2), durable=False) for i in range(3)])
+batch("bombs", ["[" + "1," * 11000000 + "1]", "[" + "1," * 50000 + "1]", '{"op":"glob","patterns":[' + '"a",' * 5000000 + '"b"]}',
+                '{"a":' * 3000000, '{"op":"read","path":"' + "\\u0041" * 3500000 + '"}',
+                '{"op":"exists","path":"f","id":"' + "i" * 20000000 + '"}'])
+batch("lists", [request("list", "many", stat=True)] * 3)
+PYTHON
+	for file in reads writes texts bombs lists; do
+		got=$(peak "$RF" fs batch --entries 1000000 $file)
+		[[ $got -lt $bound ]] || fail "$file: $got KiB"
+		echo "$file: $got KiB" >&2
+	done
+	"$RF" fs batch bombs >results || status=$?
+	expect_eq "$status $(outcomes)" '1 limit malformed limit limit limit limit '
+	"$RF" fs remove --recursive --entries 1000000 many
 }
 
 # ---- the wire ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,8 @@ enum verb {
 };
 
 #define MANY INT32_MAX
+/* From here on memory goes back to the system when it is freed. */
+#define LARGE_BYTES (128 * 1024)
 
 static const struct verb_row {
 	const char *name;
@@ -399,6 +402,8 @@ static int run_verb(enum verb verb, int argc, char **argv)
 		command.n_words++;
 	if (row->operation == RF_FS_OPERATIONS_)
 		rf_fs_batch_note_descriptors();
+	/* Fixed, or what grows would be held twice once something large was freed. */
+	(void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	r = open_root(&command);
 	return r == 0 ? row->run(&command) : r;
 }

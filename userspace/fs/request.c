@@ -17,23 +17,14 @@
 #include "base/units.h"
 #include "fs/encode.h"
 #include "fs/glob.h"
+#include "fs/lift.h"
 
 struct reader {
 	struct rf_fs_line *line;
 	const struct rf_fs_line_options *options;
-	/* What lift_content found; "content" of the JSON is then empty. */
-	struct lifted *lifted;
+	/* What stood in a large line; its members of the JSON are then empty. */
+	struct rf_fs_lifted *lifted;
 };
-
-struct lifted {
-	bool is_there;
-	/* RF_ENCODED_WRONG: no base64; RF_FS_LIFT_LARGE: over the ceiling, not decoded. */
-	int status;
-	void *content;
-	size_t size;
-};
-
-#define RF_FS_LIFT_LARGE 2
 
 static const char *path_for_message(const struct rf_fs_line *line)
 {
@@ -344,14 +335,15 @@ static bool is_too_large(const struct rf_fs_line_options *options, size_t length
 	return length / 4 * 3 > options->content_bytes + 2;
 }
 
-static int take_lifted(struct reader *reader, const char *key)
+static int take_lifted(struct reader *reader, const char *key, enum rf_fs_lift which)
 {
-	struct lifted *lifted = reader->lifted;
+	struct rf_fs_lifted *lifted = &reader->lifted[which];
 
 	if (lifted->status == RF_FS_LIFT_LARGE)
 		return refuse_content(reader);
 	if (lifted->status == RF_ENCODED_WRONG)
-		return refuse(reader, key, "is not base64");
+		return refuse(reader, key,
+			which == RF_FS_LIFT_CONTENT ? "is not base64" : "is no JSON string");
 	return take_content(reader, key, RF_TAKE(lifted->content), lifted->size);
 }
 
@@ -364,8 +356,8 @@ static int read_content(struct reader *reader, const char *key, const json_t *va
 
 	if (!json_is_string(value))
 		return refuse(reader, key, "is not a string");
-	if (reader->lifted->is_there)
-		return take_lifted(reader, key);
+	if (reader->lifted[RF_FS_LIFT_CONTENT].is_there)
+		return take_lifted(reader, key, RF_FS_LIFT_CONTENT);
 	if (is_too_large(reader->options, length))
 		return refuse_content(reader);
 	r = rf_base64_decode(json_string_value(value), length, &content, &size);
@@ -380,6 +372,8 @@ static int read_text(struct reader *reader, const char *key, const json_t *value
 
 	if (!json_is_string(value))
 		return refuse(reader, key, "is not a string");
+	if (reader->lifted[RF_FS_LIFT_TEXT].is_there)
+		return take_lifted(reader, key, RF_FS_LIFT_TEXT);
 	if (json_string_length(value) > reader->options->content_bytes)
 		return refuse_content(reader);
 	if (has_content(line))
@@ -536,7 +530,7 @@ static void begin(struct rf_fs_line *ret_line)
 }
 
 static int read_object(const json_t *object, const struct rf_fs_line_options *options,
-	struct lifted *lifted, struct rf_fs_line *ret_line)
+	struct rf_fs_lifted *lifted, struct rf_fs_line *ret_line)
 {
 	struct reader reader = {ret_line, options, lifted};
 	int r = 0;
@@ -556,106 +550,56 @@ static int read_object(const json_t *object, const struct rf_fs_line_options *op
 int rf_fs_line_read(
 	const json_t *object, const struct rf_fs_line_options *options, struct rf_fs_line *ret_line)
 {
-	struct lifted none = {0};
+	struct rf_fs_lifted none[RF_FS_LIFTS_] = {0};
 
-	return read_object(object, options, &none, ret_line);
+	return read_object(object, options, none, ret_line);
 }
 
-/* ---- large lines ------------------------------------------------------------------------------
- */
-
-/* The end of the string whose opening quote is at; size: it has none. */
-static size_t string_end(const char *text, size_t size, size_t at)
+/* What is left of a large line has to be small. 0, or RF_REFUSED with the line failed. */
+static int check_rest(const char *text, size_t size_bytes, struct rf_fs_line *ret_line)
 {
-	for (at++; at < size && text[at] != '"'; at++) {
-		if (text[at] == '\\')
-			at++;
+	char why[80];
+
+	if (size_bytes > RF_FS_REST_MAX_BYTES) {
+		snprintf(why, sizeof(why), "without its content it is larger than %u bytes",
+			RF_FS_REST_MAX_BYTES);
+		rf_fs_line_fail(ret_line, E2BIG, RF_FS_CODE_LIMIT, why);
+		return RF_REFUSED;
 	}
-	return at < size ? at : size;
-}
-
-/*
- * Where the value of the member "content" of the outermost object begins, its opening quote; 0:
- * nowhere. Text that is no JSON may give anything: it is parsed afterwards.
- */
-static size_t find_content(const char *text, size_t size)
-{
-	static const char key[] = "\"content\"";
-	size_t depth = 0;
-
-	for (size_t at = 0; at < size; at++) {
-		size_t end;
-
-		if (text[at] == '{' || text[at] == '[')
-			depth++;
-		if ((text[at] == '}' || text[at] == ']') && depth > 0)
-			depth--;
-		if (text[at] != '"')
-			continue;
-		end = string_end(text, size, at);
-		if (depth == 1 && end - at + 1 == sizeof(key) - 1 &&
-			memcmp(text + at, key, sizeof(key) - 1) == 0) {
-			size_t value = end + 1;
-
-			value += strspn(text + value, " \t\r");
-			if (text[value] == ':')
-				value += 1 + strspn(text + value + 1, " \t\r");
-			if (value > end + 1 && text[value] == '"')
-				return value;
-		}
-		at = end;
+	if (rf_fs_has_many_values(text, size_bytes)) {
+		snprintf(why, sizeof(why), "it has more than %u values", RF_FS_REST_MAX_VALUES);
+		rf_fs_line_fail(ret_line, EINVAL, RF_FS_CODE_MALFORMED, why);
+		return RF_REFUSED;
 	}
 	return 0;
 }
 
-/* Takes the content out of the text, of which "" is left. text ends in NUL. 0 or -ENOMEM. */
-static int lift_content(char *text, size_t *size, const struct rf_fs_line_options *options,
-	struct lifted *ret_lifted)
+static void lifted_clear(struct rf_fs_lifted (*lifted)[RF_FS_LIFTS_])
 {
-	size_t at = find_content(text, *size);
-	char *end = at ? memchr(text + at + 1, '"', *size - at - 1) : NULL;
-	size_t length;
-
-	if (!end)
-		return 0;
-	length = (size_t)(end - text) - at - 1;
-	/* Escapes are for a JSON parser. */
-	if (memchr(text + at + 1, '\\', length))
-		return 0;
-	ret_lifted->is_there = true;
-	if (is_too_large(options, length))
-		ret_lifted->status = RF_FS_LIFT_LARGE;
-	else
-		ret_lifted->status = rf_base64_decode(
-			text + at + 1, length, &ret_lifted->content, &ret_lifted->size);
-	memmove(text + at + 1, end, *size - at - 1 - length + 1);
-	*size -= length;
-	return ret_lifted->status < 0 ? ret_lifted->status : 0;
-}
-
-static void lifted_clear(struct lifted *lifted)
-{
-	free(lifted->content);
+	rf_fs_lift_clear(*lifted);
 }
 
 int rf_fs_line_parse(char *text, size_t size_bytes, const struct rf_fs_line_options *options,
 	struct rf_fs_line *ret_line)
 {
 	size_t lift_bytes = options->lift_bytes ? options->lift_bytes : RF_FS_LIFT_BYTES;
-	struct lifted lifted rf_cleanup(lifted_clear) = {0};
+	struct rf_fs_lifted lifted[RF_FS_LIFTS_] rf_cleanup(lifted_clear) = {0};
 	json_t *object rf_autojson = NULL;
 	char message[sizeof(((json_error_t *)NULL)->text) + 64];
 	json_error_t error;
 	int r = 0;
 
 	begin(ret_line);
-	if (size_bytes >= lift_bytes)
-		r = lift_content(text, &size_bytes, options, &lifted);
-	if (r < 0)
-		return r;
+	if (size_bytes >= lift_bytes) {
+		r = rf_fs_lift(text, &size_bytes, options->content_bytes, lifted);
+		if (r == 0)
+			r = check_rest(text, size_bytes, ret_line);
+	}
+	if (r)
+		return r < 0 ? r : 0;
 	object = rf_json_parse(text, size_bytes, &error);
 	if (object)
-		return read_object(object, options, &lifted, ret_line);
+		return read_object(object, options, lifted, ret_line);
 	snprintf(message, sizeof(message), "no JSON at byte %d: %s", error.position, error.text);
 	rf_fs_line_fail(ret_line, EINVAL, RF_FS_CODE_MALFORMED, message);
 	return 0;

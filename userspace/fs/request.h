@@ -64,8 +64,8 @@ struct rf_fs_line_options {
 	 * number, or -1. */
 	int (*find_fd)(void *userdata, uint64_t number);
 	void *userdata;
-	/* rf_fs_line_parse: a line at least this long has its base64 content decoded where it
-	 * stands, so that it is not held once more as a JSON string. 0: RF_FS_LIFT_BYTES. */
+	/* rf_fs_line_parse: a line at least this long has its content decoded where it stands
+	 * (lift.h). 0: RF_FS_LIFT_BYTES. */
 	size_t lift_bytes;
 };
 

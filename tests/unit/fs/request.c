@@ -137,6 +137,18 @@ Test(request, content_that_is_lifted_says_the_same)
 		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC\",\"content\":\"\"}",
 		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC\",\"text\":\"\"}",
 		"{\"op\":\"write\",\"path\":\"content\",\"text\":\"content\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"}",
+		"{\"text\":\"\\u00e9\\u20AC\\ud83d\\ude00\",\"op\":\"write\",\"path\":\"a\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\xc3\xa9 \xf0\x9f\x98\x80\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\xc3\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\t\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\u0000\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\ud83d\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\ude00\\ud83d\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\u12\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\x\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"\\u0031\\u0032345678\"}",
+		"{\"op\":\"write\",\"path\":\"a\",\"text\":\"123456789\"}",
 		"{\"op\":\"write\",\"path\":{\"content\":\"AAEC\"}}",
 		"{\"op\":\"read\",\"path\":\"a\",\"content\":\"AAEC\"}",
 		"{\"op\":\"write\",\"path\":\"a\",\"content\":\"AAEC",
@@ -155,6 +167,10 @@ Test(request, content_that_is_lifted_says_the_same)
 		cr_expect_eq(lifted.is_malformed, plain.is_malformed, "%s", texts[i]);
 		cr_expect_eq(lifted.failure.code, plain.failure.code, "%s", texts[i]);
 		cr_expect_eq(lifted.request.content_size_bytes, plain.request.content_size_bytes,
+			"%s", texts[i]);
+		cr_expect(plain.is_malformed || plain.request.content_size_bytes == 0 ||
+				  memcmp(plain.request.content, lifted.request.content,
+					  plain.request.content_size_bytes) == 0,
 			"%s", texts[i]);
 		rf_fs_line_clear(&plain);
 		rf_fs_line_clear(&lifted);
