@@ -2,20 +2,29 @@
 
 /*
  * plan FILE COUNT: reads a policy and plans it COUNT times in the working directory, as a host
- * without anything to find out. A line each: nanoseconds of the reading, of the planning.
+ * without anything to find out. A line each: nanoseconds of processor time for the reading, for the
+ * planning.
  */
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/limits.h"
 #include "base/units.h"
 #include "policy/plan.h"
+
+static uint64_t used_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000U + (uint64_t)used.tv_nsec;
+}
 
 static int read_policy(const char *path, struct rf_policy *ret_policy, struct rf_diag *diag)
 {
@@ -47,18 +56,17 @@ static int time_once(const char *path, const char *cwd, struct rf_diag *diag)
 	struct rf_request request = {
 		.policy = &policy, .cwd = cwd, .argv = argv, .environment = environment};
 	struct rf_facts facts;
-	uint64_t start_ns = rf_monotonic_ns();
+	uint64_t start_ns = used_ns();
 	uint64_t read_ns;
 	int r = read_policy(path, &policy, diag);
 
 	if (r)
 		return r;
-	read_ns = rf_monotonic_ns();
+	read_ns = used_ns();
 	make_facts(&facts);
 	r = rf_plan_make(&request, &facts, &plan, diag);
 	if (r == 0)
-		printf("%" PRIu64 " %" PRIu64 "\n", read_ns - start_ns,
-			rf_monotonic_ns() - read_ns);
+		printf("%" PRIu64 " %" PRIu64 "\n", read_ns - start_ns, used_ns() - read_ns);
 	return r;
 }
 

@@ -55,14 +55,20 @@ char *rf_path_normalise(const char *path)
 
 char *rf_path_join(const char *base, const char *path)
 {
-	char *joined = NULL;
 	size_t length = strlen(base);
+	size_t path_length = strlen(path);
+	size_t slash = length && base[length - 1] == '/' ? 0 : 1;
+	char *joined;
 
 	if (path[0] == '/')
 		return strdup(path);
-	if (asprintf(&joined, "%s%s%s", base, length && base[length - 1] == '/' ? "" : "/", path) <
-		0)
+	joined = malloc(length + slash + path_length + 1);
+	if (!joined)
 		return NULL;
+	memcpy(joined, base, length);
+	if (slash)
+		joined[length] = '/';
+	memcpy(joined + length + slash, path, path_length + 1);
 	return joined;
 }
 

@@ -244,14 +244,13 @@ static int check_missing(struct rf_planner *planner, const char *text, const str
 {
 	size_t end = found->existing_length + 1;
 	char *first rf_autofree = NULL;
-	struct stat st;
 
+	if (found->error != ENOTDIR)
+		return 0;
 	end += strcspn(found->path + end, "/");
 	first = strndup(found->path, end);
 	if (!first)
 		return -ENOMEM;
-	if (lstat(first, &st) < 0)
-		return 0;
 	return refuse_write(
 		planner, "write-unresolvable", text, "a component is no directory:", first);
 }
@@ -428,7 +427,8 @@ static int add_narrowing(struct rf_planner *planner, const char *text, uint32_t 
 	if (r < 0)
 		return r;
 	/* Out of the workspace it still narrows what else was granted. */
-	r = rf_resolve(&planner->origin, name ? name : text, &found);
+	r = name || text[0] != '/' ? rf_resolve(&planner->origin, name ? name : text, &found)
+				   : rf_resolve(&planner->root, text, &found);
 	if (r < 0)
 		return r;
 	if (found.kind == RF_FOUND_CLOSED) {

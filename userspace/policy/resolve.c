@@ -192,7 +192,7 @@ static int follow(struct walk *walk, int fd, const char *name)
 	return text[0] == '/' ? walk_to_root(walk) : 0;
 }
 
-static int found_missing(struct walk *walk, const char *name)
+static int found_missing(struct walk *walk, const char *name, int error)
 {
 	struct rf_found *found = walk->found;
 	char *whole rf_autofree = NULL;
@@ -202,6 +202,7 @@ static int found_missing(struct walk *walk, const char *name)
 	if (r < 0)
 		return r;
 	found->kind = RF_FOUND_MISSING;
+	found->error = error;
 	found->existing_length = strlen(walk->path);
 	whole = *walk->rest ? rf_path_join(place, walk->rest) : strdup(place);
 	found->path = whole ? rf_path_normalise(whole) : NULL;
@@ -210,10 +211,9 @@ static int found_missing(struct walk *walk, const char *name)
 
 static int found_closed(struct walk *walk, const char *name, int error)
 {
-	int r = found_missing(walk, name);
+	int r = found_missing(walk, name, error);
 
 	walk->found->kind = RF_FOUND_CLOSED;
-	walk->found->error = error;
 	return r;
 }
 
@@ -272,7 +272,8 @@ static int step(struct walk *walk, const char *name)
 	if (fd < 0) {
 		if (errno != EACCES && !is_absence(errno))
 			return -errno;
-		r = is_absence(errno) ? found_missing(walk, name) : found_closed(walk, name, errno);
+		r = is_absence(errno) ? found_missing(walk, name, errno)
+				      : found_closed(walk, name, errno);
 		return r ? r : RF_REFUSED;
 	}
 	if (fstat(fd, &st) < 0)
@@ -285,7 +286,7 @@ static int step(struct walk *walk, const char *name)
 		return r ? r : RF_REFUSED;
 	}
 	if (*walk->rest && !S_ISDIR(st.st_mode)) {
-		r = found_missing(walk, name);
+		r = found_missing(walk, name, ENOTDIR);
 		return r ? r : RF_REFUSED;
 	}
 	r = extend(walk, name, place);
@@ -340,14 +341,34 @@ static int walk_from(const struct rf_origin *origin, const char *name, struct rf
 
 /* ---- The short way --------------------------------------------------------------------------- */
 
+static size_t parent_length(const char *name, size_t length)
+{
+	while (length > 0 && name[length - 1] != '/')
+		length--;
+	return length > 0 ? length - 1 : 0;
+}
+
+static bool is_open(const struct rf_origin *origin, const char *name, size_t length)
+{
+	return origin->parent && strlen(origin->parent) == length &&
+	       memcmp(origin->parent, name, length) == 0;
+}
+
+/* Is the open parent a directory in name's first length bytes? */
+static bool is_open_below(const struct rf_origin *origin, const char *name, size_t length)
+{
+	return origin->parent && origin->parent[0] &&
+	       parent_length(origin->parent, strlen(origin->parent)) == length &&
+	       memcmp(origin->parent, name, length) == 0;
+}
+
 /* Makes parent (relative, normalised) the origin's open one. 0 or -errno. */
 static int enter_parent(struct rf_origin *origin, const char *parent, size_t length)
 {
 	char *copy rf_autofree = NULL;
 	int fd;
 
-	if (origin->parent && strlen(origin->parent) == length &&
-		memcmp(origin->parent, parent, length) == 0)
+	if (is_open(origin, parent, length))
 		return 0;
 	copy = strndup(parent, length);
 	if (!copy)
@@ -361,24 +382,74 @@ static int enter_parent(struct rf_origin *origin, const char *parent, size_t len
 	return 0;
 }
 
-/* Normalised relative name without "..": 0: found; RF_REFUSED: walk instead; -errno. */
+/* A file of a directory that is not open, in one that is: both are looked at from there. */
+static int look_through(struct rf_origin *origin, const char *name, size_t length,
+	size_t parent_length_bytes, struct stat *st)
+{
+	const char *below = name + length + (length > 0);
+	char *directory rf_autofree = strndup(below, (size_t)(name + parent_length_bytes - below));
+	int r;
+
+	if (!directory)
+		return -ENOMEM;
+	r = enter_parent(origin, name, length);
+	if (r < 0)
+		return r;
+	if (fstatat(origin->parent_fd, directory, st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISDIR(st->st_mode))
+		return -ENOTDIR;
+	if (fstatat(origin->parent_fd, below, st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? RF_REFUSED : -errno;
+	return 0;
+}
+
+/*
+ * What a name stands for: of the open parent itself (a file's directory after the file), of one of
+ * its neighbours' files, or of what lies in a parent that is opened for it. 0; RF_REFUSED: its
+ * directory is there, it is not; or -errno.
+ */
+static int look_at(struct rf_origin *origin, const char *name, const char *last, struct stat *st)
+{
+	size_t length = last == name ? 0 : (size_t)(last - name) - 1;
+	size_t above = parent_length(name, length);
+	int r;
+
+	if (origin->parent && strcmp(origin->parent, name) == 0)
+		return fstat(origin->parent_fd, st) < 0 ? -errno : 0;
+	if (length > 0 && !is_open(origin, name, length) &&
+		(is_open(origin, name, above) || is_open_below(origin, name, above)))
+		return look_through(origin, name, above, length, st);
+	r = enter_parent(origin, name, length);
+	if (r == 0 && fstatat(origin->parent_fd, last, st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = errno == ENOENT ? RF_REFUSED : -errno;
+	return r;
+}
+
+/* Normalised relative name without "..": 0: found; RF_REFUSED: walk instead; -ENOMEM. */
 static int look(struct rf_origin *origin, const char *name, struct rf_found *found)
 {
 	const char *last = rf_path_name(name);
 	struct stat st;
-	int r = enter_parent(origin, name, last == name ? 0 : (size_t)(last - name) - 1);
+	int r = look_at(origin, name, last, &st);
 
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || fstatat(origin->parent_fd, last, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		S_ISLNK(st.st_mode))
+	if (r < 0 || (r == 0 && S_ISLNK(st.st_mode)))
 		return RF_REFUSED;
-	found->kind = RF_FOUND_EXISTING;
 	found->path =
 		strcmp(name, ".") == 0 ? strdup(origin->path) : rf_path_join(origin->path, name);
 	if (!found->path)
 		return -ENOMEM;
 	found->existing_length = strlen(found->path);
+	if (r == RF_REFUSED) {
+		/* Its directory was entered without a link: that much exists. */
+		found->kind = RF_FOUND_MISSING;
+		found->existing_length -= strlen(last) + 1;
+		found->existing_length += found->existing_length == 0;
+		return 0;
+	}
+	found->kind = RF_FOUND_EXISTING;
 	found->dev = st.st_dev;
 	found->ino = st.st_ino;
 	found->mode = st.st_mode;
@@ -402,15 +473,18 @@ int rf_resolve(struct rf_origin *origin, const char *name, struct rf_found *ret_
 {
 	struct rf_found found rf_autofound = {0};
 	char *plain rf_autofree = NULL;
+	bool is_root = strcmp(origin->path, "/") == 0;
 	size_t length = strlen(name);
+	const char *below;
 	int r = RF_REFUSED;
 
 	/* A final slash asks for a directory; the walk and its reader see the type anyway. */
-	if (length > 0 && name[0] != '/' && !rf_has_parent_steps(name)) {
+	if (length > 0 && (name[0] != '/' || is_root) && !rf_has_parent_steps(name)) {
 		plain = rf_path_normalise(name);
 		if (!plain)
 			return -ENOMEM;
-		r = look(origin, plain, &found);
+		below = plain + (plain[0] == '/');
+		r = *below ? look(origin, below, &found) : RF_REFUSED;
 	}
 	if (r == RF_REFUSED)
 		r = walk_from(origin, name, &found);

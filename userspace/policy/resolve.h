@@ -32,7 +32,7 @@ struct rf_found {
 	uint32_t mode;
 	/* Pairs: canonical place of a link, its text. In the order met. */
 	struct rf_strv links;
-	/* Why it is closed. */
+	/* Why it is closed; ENOTDIR when it is missing because a file stands in the way. */
 	int error;
 };
 

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,6 +27,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "policy/resolve.h"
+
+#define NO_PARENT SIZE_MAX
 
 enum phase {
 	PHASE_AROUND, /* external reads that contain the workspace */
@@ -95,6 +98,11 @@ static unsigned int rank(char c)
 
 static int compare_paths(const char *a, const char *b)
 {
+	/* Most have a long way in common. */
+	while (*a && a[0] == b[0] && a[1] && a[1] == b[1]) {
+		a += 2;
+		b += 2;
+	}
 	while (*a && *a == *b) {
 		a++;
 		b++;
@@ -126,6 +134,19 @@ static void merge(struct rf_node *to, struct rf_node *from)
 	free(from->data);
 }
 
+/* The innermost node above each: the one before it, or one that is above that. */
+static void find_parents(struct rf_rule_tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		size_t parent = i > 0 ? i - 1 : NO_PARENT;
+
+		while (parent != NO_PARENT &&
+			!rf_path_is_within(tree->nodes[i].path, tree->nodes[parent].path))
+			parent = tree->nodes[parent].parent;
+		tree->nodes[i].parent = parent;
+	}
+}
+
 static void sort(struct rf_rule_tree *tree)
 {
 	size_t kept = 0;
@@ -142,6 +163,7 @@ static void sort(struct rf_rule_tree *tree)
 	}
 	tree->count = kept;
 	tree->is_sorted = true;
+	find_parents(tree);
 }
 
 /* ---- What rules come to -------------------------------------------------------------------- */
@@ -190,62 +212,68 @@ static enum rf_reach reach_at(enum rf_reach around, uint32_t flags)
 	return reach;
 }
 
-static const struct rf_node *find(const struct rf_rule_tree *tree, const char *path, size_t length)
+/* Index of the first node at or below path: those follow each other. The tree is sorted. */
+static size_t first_at(const struct rf_rule_tree *tree, const char *path)
 {
 	size_t low = 0;
 	size_t high = tree->count;
-	char *key rf_autofree = strndup(path, length);
 
-	while (key && low < high) {
+	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		int order = compare_paths(key, tree->nodes[middle].path);
 
-		if (order == 0)
-			return &tree->nodes[middle];
-		if (order < 0)
-			high = middle;
-		else
+		if (compare_paths(tree->nodes[middle].path, path) < 0)
 			low = middle + 1;
+		else
+			high = middle;
 	}
-	return NULL;
+	return low;
+}
+
+size_t rf_rule_tree_first(struct rf_rule_tree *tree, const char *path)
+{
+	sort(tree);
+	return first_at(tree, path);
 }
 
 bool rf_rule_tree_has_link(struct rf_rule_tree *tree, const char *path)
 {
-	const struct rf_node *node;
+	size_t at = rf_rule_tree_first(tree, path);
 
-	sort(tree);
-	node = find(tree, path, strlen(path));
-	return node && (node->flags & RF_NODE_LINK);
+	return at < tree->count && strcmp(tree->nodes[at].path, path) == 0 &&
+	       (tree->nodes[at].flags & RF_NODE_LINK);
 }
 
-/* The next node on the way from the root to path, from the length *at on; NULL: no more. */
-static const struct rf_node *next_on_way(
-	const struct rf_rule_tree *tree, const char *path, size_t length, size_t *at)
-{
-	while (*at < length) {
-		const struct rf_node *node;
-		size_t i = ++*at;
+/* Nodes on the way from the root to a path, that of the path itself included. */
+struct way {
+	const struct rf_node *nodes[PATH_MAX / 2];
+	size_t count;
+};
 
-		if (i != 1 && path[i] != '/' && path[i] != '\0')
-			continue;
-		node = find(tree, path, i);
-		if (node)
-			return node;
-	}
-	return NULL;
+/* What stands right before a path lies below its innermost node, or is it. */
+static void find_way(struct rf_rule_tree *tree, const char *path, struct way *ret_way)
+{
+	size_t at = rf_rule_tree_first(tree, path);
+	size_t count = 0;
+
+	if (at == tree->count || strcmp(tree->nodes[at].path, path) != 0)
+		at = at > 0 ? at - 1 : NO_PARENT;
+	while (at != NO_PARENT && !rf_path_is_within(path, tree->nodes[at].path))
+		at = tree->nodes[at].parent;
+	for (size_t i = at; i != NO_PARENT; i = tree->nodes[i].parent)
+		count++;
+	ret_way->count = count;
+	for (; at != NO_PARENT; at = tree->nodes[at].parent)
+		ret_way->nodes[--count] = &tree->nodes[at];
 }
 
 enum rf_reach rf_rule_tree_reach(struct rf_rule_tree *tree, const char *path)
 {
 	enum rf_reach reach = RF_REACH_NONE;
-	size_t length = strlen(path);
-	const struct rf_node *node;
-	size_t at = 0;
+	struct way way;
 
-	sort(tree);
-	while ((node = next_on_way(tree, path, length, &at)))
-		reach = reach_at(reach_around(reach, node->flags), node->flags);
+	find_way(tree, path, &way);
+	for (size_t i = 0; i < way.count; i++)
+		reach = reach_at(reach_around(reach, way.nodes[i]->flags), way.nodes[i]->flags);
 	return reach;
 }
 
@@ -253,18 +281,16 @@ enum rf_reach rf_rule_tree_declared(
 	struct rf_rule_tree *tree, const char *path, const struct rf_node **ret_grant)
 {
 	enum rf_reach reach = RF_REACH_NONE;
-	size_t length = strlen(path);
-	const struct rf_node *node;
-	size_t at = 0;
+	struct way way;
 
 	*ret_grant = NULL;
-	sort(tree);
-	while ((node = next_on_way(tree, path, length, &at))) {
-		uint32_t flags = node->flags & ~(uint32_t)RF_NODE_RUNTIME;
+	find_way(tree, path, &way);
+	for (size_t i = 0; i < way.count; i++) {
+		uint32_t flags = way.nodes[i]->flags & ~(uint32_t)RF_NODE_RUNTIME;
 
 		reach = reach_at(reach_around(reach, flags), flags);
 		if (flags & (RF_NODE_READ | RF_NODE_WRITE))
-			*ret_grant = node;
+			*ret_grant = way.nodes[i];
 	}
 	return reach;
 }
@@ -281,33 +307,13 @@ static bool denied_at(bool is_denied, uint32_t flags)
 
 bool rf_rule_tree_is_denied(struct rf_rule_tree *tree, const char *path)
 {
-	size_t length = strlen(path);
-	const struct rf_node *node;
 	bool is_denied = false;
-	size_t at = 0;
+	struct way way;
 
-	sort(tree);
-	while ((node = next_on_way(tree, path, length, &at)))
-		is_denied = denied_at(is_denied, node->flags);
+	find_way(tree, path, &way);
+	for (size_t i = 0; i < way.count; i++)
+		is_denied = denied_at(is_denied, way.nodes[i]->flags);
 	return is_denied;
-}
-
-size_t rf_rule_tree_first(struct rf_rule_tree *tree, const char *path)
-{
-	size_t low = 0;
-	size_t high;
-
-	sort(tree);
-	high = tree->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_paths(tree->nodes[middle].path, path) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 void rf_rule_tree_close_runtime(struct rf_rule_tree *tree)

@@ -58,6 +58,8 @@ struct rf_node {
 	char *data;
 	/* Mode of PRIVATE; enum rf_access of DEVICE. */
 	unsigned int perms;
+	/* Index of the innermost node above, SIZE_MAX: none. Known once the tree is sorted. */
+	size_t parent;
 };
 
 /* What can be done at a place inside. */
