@@ -151,6 +151,22 @@ static int set_policy_file(struct reading *reading, const char *text, struct rf_
 	return 0;
 }
 
+/* Refused in the words of who wrote it: by the option's name, not the key's. */
+static int set(struct reading *reading, const struct rf_option *option, const char *key,
+	const char *text, struct rf_diag *diag)
+{
+	const struct rf_key *known = rf_key_find(key);
+	struct rf_key said;
+
+	if (!known)
+		return -EINVAL;
+	said = *known;
+	said.name = known->option;
+	if (strcmp(said.name + 2, option->name) != 0)
+		return -EINVAL;
+	return rf_key_set(&said, &reading->policy, text, diag);
+}
+
 static int apply(struct reading *reading, const struct rf_option *option, const char *text,
 	struct rf_diag *diag)
 {
@@ -158,17 +174,17 @@ static int apply(struct reading *reading, const struct rf_option *option, const 
 
 	switch ((enum option_id)option->id) {
 	case OPTION_KEY:
-		return rf_policy_set(&reading->policy, option->key, text, diag);
+		return set(reading, option, option->key, text, diag);
 	case OPTION_SWITCH:
-		return rf_policy_set(&reading->policy, option->key, "true", diag);
+		return set(reading, option, option->key, "true", diag);
 	case OPTION_POLICY:
 		return set_policy_file(reading, text, diag);
 	case OPTION_NO_UNIX:
-		return rf_policy_set(&reading->policy, "network.unix", "false", diag);
+		return set(reading, option, "network.unix", "false", diag);
 	case OPTION_NO_TTY:
 		return rf_policy_set(&reading->policy, "lifecycle.tty", "false", diag);
 	case OPTION_ENV:
-		return rf_policy_set(&reading->policy,
+		return set(reading, option,
 			strchr(text, '=') ? "environment.set" : "environment.pass", text, diag);
 	case OPTION_ENV_FILE:
 		return rf_environment_file_read(text, &reading->policy, diag);

@@ -16,6 +16,22 @@ static void print_text(const char *label, const char *text)
 	putchar('\n');
 }
 
+/* Made empty for the run, and gone after it: nothing of the host. */
+static bool is_private(const json_t *plan, const char *path)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach (json_object_get(plan, "view"), i, step) {
+		const char *kind = rf_json_get_text(step, "kind");
+		const char *at = rf_json_get_text(step, "destination");
+
+		if (kind && at && strcmp(kind, "tmpfs") == 0 && strcmp(at, path) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void print_access(const json_t *plan, const char *label, const char *access)
 {
 	const json_t *rule;
@@ -26,7 +42,7 @@ static void print_access(const json_t *plan, const char *label, const char *acce
 		const char *path = rf_json_get_text(rule, "path");
 
 		if (of && path && strcmp(of, access) == 0)
-			print_text(label, path);
+			print_text(is_private(plan, path) ? "private" : label, path);
 	}
 }
 
@@ -157,7 +173,8 @@ static void print_holders(const json_t *answer)
 		rf_print_words(by);
 	}
 	if (has_permissions)
-		printf("; its type, owner or mode refuses it%s", json_array_size(by) > 0 ? " too" : "");
+		printf("; its type, owner or mode refuses it%s",
+			json_array_size(by) > 0 ? " too" : "");
 }
 
 void rf_print_why(const json_t *answers)

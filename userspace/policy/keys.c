@@ -319,25 +319,35 @@ static int refuse_unit(
 	return r;
 }
 
+/* A number that no unit could make right: "-1", or more digits than are counted. */
+static bool is_out_of_range(const char *value)
+{
+	bool is_negative = value[0] == '-';
+	size_t digits = strspn(value + is_negative, "0123456789");
+
+	return digits > 0 && (is_negative || digits > 18);
+}
+
 static int parse_limit(
 	const struct rf_key *key, const char *value, uint64_t *ret_number, struct rf_diag *diag)
 {
-	uint64_t number;
+	bool is_huge = is_out_of_range(value);
+	uint64_t number = 0;
 
 	if (key->type == RF_KEY_SIZE_LIMIT) {
-		if (!rf_parse_size(value, &number))
+		if (!is_huge && !rf_parse_size(value, &number))
 			return refuse_unit(key, value, diag, "K, M, G, T (powers of 1024) or none");
-		if (number < RF_MEMORY_MIN_BYTES || number > RF_SIZE_MAX_BYTES)
+		if (is_huge || number < RF_MEMORY_MIN_BYTES || number > RF_SIZE_MAX_BYTES)
 			return refuse_range(key, value, diag, "1M", "4 EiB");
 	} else if (key->type == RF_KEY_COUNT_LIMIT) {
-		if (!rf_parse_u64(value, &number))
+		if (!is_huge && !rf_parse_u64(value, &number))
 			return refuse_unit(key, value, diag, "a plain number");
-		if (number < RF_PIDS_MIN || number > RF_PIDS_MAX)
+		if (is_huge || number < RF_PIDS_MIN || number > RF_PIDS_MAX)
 			return refuse_range(key, value, diag, "1", "4194304");
 	} else {
-		if (!rf_parse_duration(value, &number))
+		if (!is_huge && !rf_parse_duration(value, &number))
 			return refuse_unit(key, value, diag, "ms, s, m, h, d");
-		if (number > RF_DURATION_MAX_MS)
+		if (is_huge || number > RF_DURATION_MAX_MS)
 			return refuse_range(key, value, diag, "10ms", "366d");
 	}
 	*ret_number = number;

@@ -184,7 +184,8 @@ static int check_full_access(struct rf_planner *planner)
 	if (!what)
 		return 0;
 	rf_diag_refuse(planner->diag, "contradiction",
-		"mode full-access confines nothing, and %s asks for confinement", what);
+		"mode full-access confines nothing, and %s (%s) asks for confinement", what,
+		rf_key_find(what)->option);
 	rf_diag_hint(planner->diag, "use mode read-only or workspace-write");
 	return RF_REFUSED;
 }

@@ -228,13 +228,18 @@ static int add_device(struct rf_planner *planner, const char *text)
 	return r < 0 ? r : rf_rule_tree_add(&planner->tree, found.path, RF_NODE_DEVICE, &like);
 }
 
+#define WRITE_FILES "filesystem.write_files"
+
 /* ---- Writes ---------------------------------------------------------------------------------- */
 
 static int refuse_write(struct rf_planner *planner, const char *code, const char *text,
 	const char *why, const char *component)
 {
-	rf_diag_refuse(planner->diag, code, "write %.400s: %s%s%.400s", text, why,
-		component ? " " : "", component ? component : "");
+	bool is_file = planner->said_key && strcmp(planner->said_key, WRITE_FILES) == 0;
+
+	rf_diag_refuse(planner->diag, code, "%s %.400s: %s%s%.400s",
+		is_file ? "write-file" : "write", text, why, component ? " " : "",
+		component ? component : "");
 	rf_diag_path(planner->diag, text);
 	return RF_REFUSED;
 }
@@ -338,11 +343,7 @@ static int find_write_file(
 		return r;
 	like.dev = found.dev;
 	like.ino = found.ino;
-	planner->said_key = "filesystem.write_files";
-	planner->said_text = text;
 	r = rf_planner_keep_rule(planner, found.path, RF_NODE_WRITE);
-	planner->said_key = NULL;
-	planner->said_text = NULL;
 	if (r < 0)
 		return r;
 	return rf_rule_tree_add(opened, found.path,
@@ -380,8 +381,13 @@ static int add_write_files(struct rf_planner *planner)
 	struct rf_rule_tree opened rf_autotree = {0};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < list->count; i++)
+	planner->said_key = WRITE_FILES;
+	for (size_t i = 0; r == 0 && i < list->count; i++) {
+		planner->said_text = list->items[i];
 		r = find_write_file(planner, list->items[i], &opened);
+	}
+	planner->said_key = NULL;
+	planner->said_text = NULL;
 	if (r == 0)
 		r = warn_opened(planner, &opened);
 	for (size_t i = 0; r == 0 && i < opened.count; i++) {

@@ -128,8 +128,9 @@ static const char *what_is(const struct rf_event *event)
 		case SCALAR_SWITCH:
 			return "true or false";
 		case SCALAR_INTEGER:
-		case SCALAR_FLOAT:
 			return "a number";
+		case SCALAR_FLOAT:
+			return "a fraction";
 		case SCALAR_TEXT:
 			return "text";
 		}
@@ -227,11 +228,11 @@ malformed:
 	return at(reader, &event, RF_REFUSED);
 }
 
-static int check_nul(struct reader *reader, const struct rf_event *event)
+static int check_nul(struct reader *reader, const struct rf_key *key, const struct rf_event *event)
 {
 	if (!memchr(event->text, '\0', event->size))
 		return 0;
-	rf_diag_refuse(reader->diag, "policy-nul", "text cannot hold a NUL");
+	rf_diag_refuse(reader->diag, "policy-nul", "%s: text cannot hold a NUL", key->name);
 	return at(reader, event, RF_REFUSED);
 }
 
@@ -257,7 +258,7 @@ static int read_scalar(
 	}
 	if (event->kind != RF_EVENT_SCALAR || !is_fitting(key->type, classify(event)))
 		return refuse_type(reader, key->name, rf_key_expects(key->type), event);
-	r = check_nul(reader, event);
+	r = check_nul(reader, key, event);
 	if (r)
 		return r;
 	return at(reader, event, rf_key_set(key, &reader->policy, event->text, reader->diag));
@@ -320,7 +321,7 @@ static int read_setting(struct reader *reader, const struct rf_key *key, const c
 		snprintf(full, sizeof(full), "%s.%.64s", key->name, name);
 		return refuse_type(reader, full, "text", &value);
 	} else {
-		r = check_nul(reader, &value);
+		r = check_nul(reader, key, &value);
 		if (r)
 			return r;
 	}
@@ -350,7 +351,7 @@ static int read_settings(
 			return r;
 		if (name.kind != RF_EVENT_SCALAR)
 			return refuse_type(reader, key->name, "a variable's name", &name);
-		r = check_nul(reader, &name);
+		r = check_nul(reader, key, &name);
 		if (r == 0)
 			r = rf_strv_add(&owned, name.text);
 		if (r)

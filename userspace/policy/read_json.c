@@ -18,7 +18,8 @@ struct json_events {
 	size_t size;
 	size_t offset;
 	unsigned int line;
-	/* Column of what stands at counted, in the same line: a policy may be one line of megabytes. */
+	/* Column of what stands at counted, in the same line: a policy may be one line of
+	 * megabytes. */
 	size_t counted;
 	unsigned int column;
 	/* Text of the last scalar. */
@@ -141,9 +142,11 @@ static int check_grammar(
 	const char *name, const char *text, size_t size_bytes, struct rf_diag *diag)
 {
 	json_error_t error;
-	/* A NUL by escape gets through here and is refused where it stands. */
+	/* A NUL by escape and a number of any length get through, and are refused where they stand.
+	 */
 	json_t *whole rf_autojson = json_loadb(text, size_bytes,
-		JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+		JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL,
+		&error);
 
 	if (whole)
 		return 0;

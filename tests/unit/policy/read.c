@@ -78,7 +78,7 @@ Test(read, a14_every_error_of_yaml_has_its_place)
 		{"limits:\n  memory: 1.5\n", "policy-type", 2, 11, NULL},
 		{"limits:\n  pids: 0\n", "policy-value", 2, 9, NULL},
 		{"limits:\n  pids: 4m\n", "policy-unit", 2, 9, NULL},
-		{"limits:\n  pids: -1\n", "policy-unit", 2, 9, NULL},
+		{"limits:\n  pids: -1\n", "policy-value", 2, 9, NULL},
 		{"lifecycle:\n  grace: 2h\n", "policy-value", 2, 10, NULL},
 		{"environment:\n  set:\n    A: 5\n", "policy-type", 3, 8, "quotes"},
 		{"environment:\n  set: [A]\n", "policy-type", 2, 8, NULL},
