@@ -233,7 +233,7 @@ $(PROBE_DIR)/%: tests/probes/%.c $(wildcard tests/probes/*.h)
 PROBE_LIBS_json := -ljansson
 
 unit: $(UNIT) $(O)/ringfence-launch
-	$(UNIT) --jobs 2
+	LSAN_OPTIONS=suppressions=tests/unit/lsan.supp:print_suppressions=0 $(UNIT) --jobs 2
 	RINGFENCE_LAUNCH=$(CURDIR)/$(O)/ringfence-launch python3 tests/unit/launch/test_launch.py
 
 # Each phase stops the next: units, this host end to end, then the same in the kernels' guests.
