@@ -172,6 +172,13 @@ child_of()
 	printf '%s\n' "${children[0]}"
 }
 
+# traced ARGUMENT...: strace of a program that may have been built with a sanitizer, whose search for leaks
+# is a trace as well.
+traced()
+{
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 strace "$@"
+}
+
 # jq, as tests/probes/json.c has it or hands it on.
 jq()
 {

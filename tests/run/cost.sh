@@ -9,7 +9,7 @@ test_f_83_no_directory_of_the_workspace_is_listed()
 {
 	mkdir -p d/{1,2,3}
 	touch d/{1,2,3}/{a,b,c}
-	strace -f -y -e trace=getdents64 -o trace ringfence run --deny d/1/a --protect d/2 --deny d/3/b -- \
+	traced -f -y -e trace=getdents64 -o trace ringfence run --deny d/1/a --protect d/2 --deny d/3/b -- \
 		true 2>"$messages"
 	expect_eq "$(grep -F "$PWD" trace || true)" ''
 	# The trace sees them where there are any.

@@ -288,7 +288,7 @@ test_c3_thaw_lets_a_frozen_tree_go_on()
 needs test_f_67_no_group_or_number_is_signalled root command:strace
 test_f_67_no_group_or_number_is_signalled()
 {
-	expect_status 124 strace -f -o trace -e trace=kill,tkill,tgkill,pidfd_send_signal \
+	expect_status 124 traced -f -o trace -e trace=kill,tkill,tgkill,pidfd_send_signal \
 		"$RF" run --timeout 500ms -- sleep 7707
 	gone 'sleep 7707' || fail 'sleep 7707 lives on'
 	# The trace is worth something: it saw the TERM.
