@@ -176,10 +176,11 @@ static void target_of(const struct bpf_program *program, const struct hook *hook
 /* libbpf calls it for each program that it loads; the cookie is the loader. */
 static int set_hook(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
-	struct loader *l = (struct loader *)cookie;
 	const struct hook *hook = hook_of(program);
+	struct loader *l;
 	char name[sizeof(l->targets[0].name)];
 
+	memcpy(&l, &cookie, sizeof(l));
 	target_of(program, hook, name);
 	for (size_t i = 0; i < l->n_targets; i++) {
 		if (l->targets[i].id == 0 || strcmp(l->targets[i].name, name) != 0)

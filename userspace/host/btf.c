@@ -75,7 +75,7 @@ void rf_btf_view_clear(struct rf_btf_view *view)
 
 int rf_btf_read(char **ret_data, size_t *ret_size_bytes)
 {
-	size_t size_bytes;
+	size_t size_bytes = 0;
 	int fd rf_autoclose = open_types(&size_bytes);
 	char *data rf_autofree = NULL;
 	size_t at = 0;
