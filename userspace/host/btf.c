@@ -82,6 +82,8 @@ int rf_btf_read(char **ret_data, size_t *ret_size_bytes)
 
 	if (fd < 0)
 		return fd;
+	if (size_bytes == 0)
+		return -EPROTO;
 	data = malloc(size_bytes);
 	if (!data)
 		return -ENOMEM;
