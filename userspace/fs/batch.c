@@ -104,32 +104,27 @@ static const char *malformation(const struct rf_fs_request *request)
 
 /* ---- which requests run at once ------------------------------------------------------------ */
 
+/* What runs as steps; the others run alone. */
+static bool (*const flows[RF_FS_OPERATIONS_])(struct rf_fs_flow *flow) = {
+	[RF_FS_READ] = rf_fs_flow_read,
+	[RF_FS_STAT] = rf_fs_flow_look,
+	[RF_FS_EXISTS] = rf_fs_flow_look,
+	[RF_FS_WRITE] = rf_fs_flow_write,
+	[RF_FS_APPEND] = rf_fs_flow_write,
+	[RF_FS_REPLACE] = rf_fs_flow_replace,
+	[RF_FS_REMOVE] = rf_fs_flow_remove,
+};
+
 static enum kind kind_of(const struct rf_fs_request *request)
 {
-	switch (request->operation) {
-	case RF_FS_READ:
-	case RF_FS_STAT:
-	case RF_FS_EXISTS:
+	bool is_tree = request->operation == RF_FS_REMOVE && request->flags & RF_FS_RECURSIVE;
+
+	if (!flows[request->operation] || is_tree)
+		return KIND_ALONE;
+	if (flows[request->operation] == rf_fs_flow_read ||
+		flows[request->operation] == rf_fs_flow_look)
 		return KIND_LOOK;
-	case RF_FS_WRITE:
-	case RF_FS_APPEND:
-	case RF_FS_REPLACE:
-		return KIND_CHANGE;
-	case RF_FS_REMOVE:
-		return request->flags & RF_FS_RECURSIVE ? KIND_ALONE : KIND_CHANGE;
-	case RF_FS_LIST:
-	case RF_FS_MKDIR:
-	case RF_FS_RENAME:
-	case RF_FS_COPY:
-	case RF_FS_DIGEST:
-	case RF_FS_REAL_PATH:
-	case RF_FS_SNAPSHOT:
-	case RF_FS_CHANGE:
-	case RF_FS_GLOB:
-	case RF_FS_OPERATIONS_:
-		break;
-	}
-	return KIND_ALONE;
+	return KIND_CHANGE;
 }
 
 static bool has_hash(const struct hashes *hashes, uint64_t hash)
@@ -284,32 +279,7 @@ static void unpin(struct batch *batch, struct rf_fs_flow *flow)
 
 static bool step(struct rf_fs_flow *flow)
 {
-	switch (flow->request->operation) {
-	case RF_FS_READ:
-		return rf_fs_flow_read(flow);
-	case RF_FS_STAT:
-	case RF_FS_EXISTS:
-		return rf_fs_flow_look(flow);
-	case RF_FS_WRITE:
-	case RF_FS_APPEND:
-		return rf_fs_flow_write(flow);
-	case RF_FS_REPLACE:
-		return rf_fs_flow_replace(flow);
-	case RF_FS_REMOVE:
-		return rf_fs_flow_remove(flow);
-	case RF_FS_LIST:
-	case RF_FS_MKDIR:
-	case RF_FS_RENAME:
-	case RF_FS_COPY:
-	case RF_FS_DIGEST:
-	case RF_FS_REAL_PATH:
-	case RF_FS_SNAPSHOT:
-	case RF_FS_CHANGE:
-	case RF_FS_GLOB:
-	case RF_FS_OPERATIONS_:
-		break;
-	}
-	return true;
+	return flows[flow->request->operation](flow);
 }
 
 static void end_flow(struct batch *batch, struct rf_fs_flow *flow)
@@ -573,16 +543,16 @@ int rf_fs_batch(struct rf_fs *fs, const struct rf_fs_request *requests, size_t n
 	struct rf_fs_result *results)
 {
 	struct batch *batch rf_autofree = NULL;
-	struct rf_fs_flow *flows rf_autofree = NULL;
+	struct rf_fs_flow *all rf_autofree = NULL;
 	size_t n_flows = n < RF_FS_IN_FLIGHT ? n : RF_FS_IN_FLIGHT;
 
 	if (!is_within_ceilings(fs, requests, n))
 		return -E2BIG;
 	batch = calloc(1, sizeof(*batch));
-	flows = calloc(n_flows ? n_flows : 1, sizeof(*flows));
-	if (!batch || !flows)
+	all = calloc(n_flows ? n_flows : 1, sizeof(*all));
+	if (!batch || !all)
 		return -ENOMEM;
-	batch->flows = flows;
+	batch->flows = all;
 	batch->fs = fs;
 	batch->requests = requests;
 	batch->results = results;

@@ -64,49 +64,39 @@ static void expect_service(struct fixture *fixture, int is_plain, const char *wh
 	expect_done(ask(.operation = RF_FS_REMOVE, .path = "d", .flags = RF_FS_RECURSIVE));
 }
 
-Test(fs_engine, setup_refused_with_eperm_is_served_plainly)
+static void expect_service_without(
+	unsigned int call, unsigned int error, int is_plain, const char *why_begins)
 {
 	struct fixture fixture in_fixture = {0};
 
 	fixture_make(&fixture);
-	refuse_call(SYS_io_uring_setup, EPERM);
-	expect_service(&fixture, true, "io_uring_setup: EPERM");
+	refuse_call(call, error);
+	expect_service(&fixture, is_plain, why_begins);
+}
+
+Test(fs_engine, setup_refused_with_eperm_is_served_plainly)
+{
+	expect_service_without(SYS_io_uring_setup, EPERM, true, "io_uring_setup: EPERM");
 }
 
 Test(fs_engine, setup_refused_with_enosys_is_served_plainly)
 {
-	struct fixture fixture in_fixture = {0};
-
-	fixture_make(&fixture);
-	refuse_call(SYS_io_uring_setup, ENOSYS);
-	expect_service(&fixture, true, "io_uring_setup: ENOSYS");
+	expect_service_without(SYS_io_uring_setup, ENOSYS, true, "io_uring_setup: ENOSYS");
 }
 
 Test(fs_engine, enter_refused_is_served_plainly)
 {
-	struct fixture fixture in_fixture = {0};
-
-	fixture_make(&fixture);
-	refuse_call(SYS_io_uring_enter, EPERM);
-	expect_service(&fixture, true, "io_uring_enter: EPERM");
+	expect_service_without(SYS_io_uring_enter, EPERM, true, "io_uring_enter: EPERM");
 }
 
 Test(fs_engine, registering_refused_is_no_harm)
 {
-	struct fixture fixture in_fixture = {0};
-
-	fixture_make(&fixture);
-	refuse_call(SYS_io_uring_register, EPERM);
-	expect_service(&fixture, EITHER, NULL);
+	expect_service_without(SYS_io_uring_register, EPERM, EITHER, NULL);
 }
 
 Test(fs_engine, openat2_missing_is_served_by_component)
 {
-	struct fixture fixture in_fixture = {0};
-
-	fixture_make(&fixture);
-	refuse_call(SYS_openat2, ENOSYS);
-	expect_service(&fixture, EITHER, NULL);
+	expect_service_without(SYS_openat2, ENOSYS, EITHER, NULL);
 }
 
 Test(fs_engine, plain_says_that_it_was_asked_for)
@@ -147,4 +137,64 @@ Test(fs_engine, threads_may_take_turns)
 	cr_assert_eq(pthread_join(thread, &error), 0);
 	cr_expect_eq(*(int *)error, 0);
 	expect_done(ask(.operation = RF_FS_REPLACE, .path = "f", CONTENT("x")));
+}
+
+static void expect_no_siblings(void)
+{
+	cr_expect_neq(system("ls -A . d | grep -q ringfence-"), 0);
+}
+
+/* What is written before it has a name cannot get one here: it is written again, with one. */
+Test(fs_engine, linking_refused_leaves_siblings_to_be_renamed)
+{
+	struct fixture fixture in_fixture = {0};
+	struct rf_fs *fs rf_autofs = NULL;
+
+	fixture_make(&fixture);
+	refuse_call(SYS_linkat, EPERM);
+	fs = open_variant(fixture.root, VARIANT_RING, NULL);
+	fs->is_nameless = true;
+	cr_assert_eq(mkdir("d", 0755), 0);
+	put("d/f", "source");
+	expect_done(ask(.operation = RF_FS_COPY, .path = "d/f", .target = "copied"));
+	expect_file("copied", "source");
+	fs->is_nameless = true;
+	expect_done(ask(.operation = RF_FS_REPLACE, .path = "new", CONTENT("new")));
+	expect_file("new", "new");
+	fs->is_nameless = true;
+	expect_done(ask(.operation = RF_FS_REPLACE, .path = "d/f", CONTENT("other")));
+	expect_file("d/f", "other");
+	cr_expect_not(fs->is_nameless);
+	expect_no_siblings();
+}
+
+Test(fs_engine, siblings_and_nameless_files_give_the_same)
+{
+	for (int is_nameless = 0; is_nameless < 2; is_nameless++) {
+		struct fixture fixture in_fixture = {0};
+		struct rf_fs *fs rf_autofs = NULL;
+		struct stat found;
+
+		fixture_make(&fixture);
+		fs = open_variant(fixture.root, VARIANT_RING, NULL);
+		fs->is_nameless = is_nameless;
+		cr_assert_eq(mkdir("d", 0755), 0);
+		expect_done(ask(.operation = RF_FS_REPLACE, .path = "d/f", .flags = RF_FS_HAS_MODE,
+			.mode = 0640, CONTENT("one")));
+		cr_assert_eq(stat("d/f", &found), 0);
+		cr_expect_eq(found.st_mode & 07777, 0640);
+		expect_done(ask(.operation = RF_FS_REPLACE, .path = "d/f", CONTENT("two")));
+		cr_assert_eq(stat("d/f", &found), 0);
+		cr_expect(found.st_nlink == 1 && (found.st_mode & 07777) == 0640);
+		expect_file("d/f", "two");
+		expect_refused(ask(.operation = RF_FS_REPLACE, .path = "d/f", .open_flags = O_EXCL,
+				       CONTENT("three")),
+			EEXIST, RF_FS_CODE_NONE);
+		expect_refused(ask(.operation = RF_FS_COPY, .path = "d/f", .target = "d/f",
+				       .open_flags = O_EXCL),
+			EEXIST, RF_FS_CODE_NONE);
+		expect_done(ask(.operation = RF_FS_COPY, .path = "d/f", .target = "d/g"));
+		expect_file("d/g", "two");
+		expect_no_siblings();
+	}
 }
