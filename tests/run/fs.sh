@@ -747,7 +747,7 @@ test_e4_ceilings_of_the_wire_are_raised_to_what_the_operator_allows()
 		call({}), call({depth: 2, concurrency: 1, engine: "io_uring"}), call({depth: 1}),
 		call({content_bytes: 2000}), call({depth: 3}), call({content_bytes: 4001}),
 		call({response_bytes: 20971521}), call({depth: 0}), call({depth: "1"}),
-		call({engine: "fast"})' >calls
+		call({engine: "fast"}), call({request_bytes: 1}), (call({entries: 1}) | .requests[0].recursive = false)' >calls
 	file_batch calls --file-ceiling depth=2 --file-ceiling content_bytes=4000 >replies
 	jq -c '.parameters.results[]?' replies >results
 	expect_eq "$(outcomes)" 'ok ok ok ok limit ok ok limit '
@@ -757,7 +757,9 @@ test_e4_ceilings_of_the_wire_are_raised_to_what_the_operator_allows()
 ["Limit","response_bytes",20971520,null]
 ["InvalidParameter",null,null,"options"]
 ["InvalidParameter",null,null,"options"]
-["InvalidParameter",null,null,"options"]'
+["InvalidParameter",null,null,"options"]
+["Limit","request_bytes",1,null]
+["Limit","requests",1,null]'
 	expect_status 125 "$(dirname "$RF")/ringfenced" --private 3 --file-ceiling depth=0 2>/dev/null
 	expect_status 125 "$(dirname "$RF")/ringfenced" --private 3 --file-ceiling colour=1 2>/dev/null
 }

@@ -44,6 +44,7 @@ struct rf_files {
 	int pidfd;
 	int reply_fd;
 	sd_event_source *source;
+	uint64_t request_bytes; /* its ceiling */
 };
 
 struct batch {
@@ -91,8 +92,7 @@ static void set_defaults(const struct rf_service *service, struct rf_fs_options 
 		uint64_t otherwise = ceiling->otherwise ? ceiling->otherwise
 							: (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 
-		if (otherwise > max)
-			rf_fs_ceiling_set(ceiling, options, max);
+		rf_fs_ceiling_set(ceiling, options, otherwise < max ? otherwise : max);
 	}
 }
 
@@ -143,6 +143,15 @@ static int wrong_parameter(const char *name, struct wrong *ret_wrong)
 	return RF_REFUSED;
 }
 
+/* Before there is room for each. */
+static int count_requests(const struct batch *batch, struct wrong *ret_wrong)
+{
+	if (json_array_size(batch->requests) <= batch->options.entries)
+		return 0;
+	*ret_wrong = (struct wrong){.ceiling = "requests", .max = batch->options.entries};
+	return RF_REFUSED;
+}
+
 /* 0, or RF_REFUSED with ret_wrong filled. */
 static int read_parameters(const struct rf_service *service, const struct rf_call *call,
 	struct batch *ret_batch, struct wrong *ret_wrong)
@@ -160,7 +169,9 @@ static int read_parameters(const struct rf_service *service, const struct rf_cal
 		return wrong_parameter("requests", ret_wrong);
 	if (options && !json_is_object(options))
 		return wrong_parameter("options", ret_wrong);
-	return options ? read_options(service, options, &ret_batch->options, ret_wrong) : 0;
+	if (options && read_options(service, options, &ret_batch->options, ret_wrong))
+		return RF_REFUSED;
+	return count_requests(ret_batch, ret_wrong);
 }
 
 static void batch_clear(struct batch *batch)
@@ -353,12 +364,12 @@ static void refuse_limit(struct rf_peer *peer, const char *name, uint64_t value)
 		json_pack("{s:s,s:I}", "limit", name, "value", (json_int_t)value));
 }
 
-static void refuse_failed(struct rf_peer *peer, int error)
+static void refuse_failed(struct rf_peer *peer, uint64_t request_bytes, int error)
 {
 	struct rf_diag diag = {0};
 
 	if (error == E2BIG) {
-		refuse_limit(peer, "requests", RF_FS_ENTRIES);
+		refuse_limit(peer, "request_bytes", request_bytes);
 		return;
 	}
 	if (error == EINVAL) {
@@ -370,8 +381,9 @@ static void refuse_failed(struct rf_peer *peer, int error)
 	rf_peer_refuse(peer, &diag, NULL);
 }
 
-static void answer(struct rf_peer *peer, int reply_fd)
+static void answer(struct rf_peer *peer, const struct rf_files *files)
 {
+	int reply_fd = files->reply_fd;
 	char *text rf_autofree = NULL;
 	json_t *reply rf_autojson = NULL;
 	json_error_t error;
@@ -387,11 +399,12 @@ static void answer(struct rf_peer *peer, int reply_fd)
 	if (r == 0)
 		reply = rf_json_parse(text, size, &error);
 	if (!json_is_object(reply)) {
-		refuse_failed(peer, r < 0 ? -r : EIO);
+		refuse_failed(peer, files->request_bytes, r < 0 ? -r : EIO);
 		return;
 	}
 	if (json_object_get(reply, "failed"))
-		refuse_failed(peer, (int)rf_json_get_u64(reply, "failed", EIO));
+		refuse_failed(
+			peer, files->request_bytes, (int)rf_json_get_u64(reply, "failed", EIO));
 	else
 		rf_peer_reply(peer, json_incref(reply), false);
 }
@@ -429,7 +442,7 @@ static int on_exit_of_child(sd_event_source *source rf_unused, int fd rf_unused,
 	struct rf_files *files = userdata;
 	struct rf_peer *peer = files->peer;
 
-	answer(peer, files->reply_fd);
+	answer(peer, files);
 	rf_files_cancel(peer);
 	return 0;
 }
@@ -444,6 +457,7 @@ static int start(struct rf_peer *peer, struct rf_call *call, struct batch *batch
 	if (!files)
 		return -ENOMEM;
 	files->peer = peer;
+	files->request_bytes = batch->options.request_bytes;
 	files->pidfd = -1;
 	files->reply_fd = memfd_create("ringfence-files", MFD_CLOEXEC);
 	if (files->reply_fd < 0)
@@ -484,5 +498,5 @@ void rf_method_file_batch(struct rf_peer *peer, struct rf_call *call)
 	}
 	r = start(peer, call, &batch);
 	if (r < 0)
-		refuse_failed(peer, -r);
+		refuse_failed(peer, batch.options.request_bytes, -r);
 }
