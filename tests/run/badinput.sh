@@ -213,3 +213,43 @@ test_b9_a_mount_inside_a_write_is_warned_of_and_one_of_the_kernel_s_refused()
 		"$RF" run --result "$1" --write w -- touch ran 2>"$0"' "$messages" "$result" || true
 	said mount-in-workspace w/p
 }
+
+# A filesystem whose server never answers: whoever looks up a name in it stays in the kernel.
+with_dead_mount()
+{
+	python3 - "$@" <<-'END'
+		import ctypes, os, subprocess, sys
+		libc = ctypes.CDLL(None, use_errno=True)
+		os.unshare = getattr(os, "unshare", None) or (lambda flags: libc.unshare(flags))
+		os.unshare(0x00020000)
+		if libc.mount(None, b"/", None, 1 << 18 | 1 << 14, None):
+		    sys.exit("private: %s" % os.strerror(ctypes.get_errno()))
+		server = os.open("/dev/fuse", os.O_RDWR)
+		options = b"fd=%d,rootmode=40000,user_id=0,group_id=0" % server
+		if libc.mount(b"dead", b"dead", b"fuse", 0, options):
+		    sys.exit("mount: %s" % os.strerror(ctypes.get_errno()))
+		status = subprocess.run(sys.argv[1:], pass_fds=()).returncode
+		os.close(server)
+		sys.exit(status)
+	END
+}
+
+# dead OPTION...: refused by the deadline, and named.
+dead()
+{
+	local start=$SECONDS
+	expect_status 125 with_dead_mount "$RF" run --result "$result" "$@" -- touch ran 2>"$messages"
+	said planning-deadline "${!#}"
+	[[ $((SECONDS - start)) -lt 60 ]]
+	[[ $((SECONDS - start)) -ge 9 ]]
+}
+
+needs test_a3_a_workspace_on_a_dead_mount_is_refused_in_time time:120
+test_a3_a_workspace_on_a_dead_mount_is_refused_in_time()
+{
+	mkdir dead
+	dead --workspace dead/w &
+	# The same for another path that a policy names.
+	(result=$result.2 messages=$messages.2 && dead --external-read "$PWD/dead/r")
+	wait $!
+}

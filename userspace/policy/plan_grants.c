@@ -384,6 +384,7 @@ static int add_write_files(struct rf_planner *planner)
 	planner->said_key = WRITE_FILES;
 	for (size_t i = 0; r == 0 && i < list->count; i++) {
 		planner->said_text = list->items[i];
+		rf_planner_look_at(planner, list->items[i]);
 		r = find_write_file(planner, list->items[i], &opened);
 	}
 	planner->said_key = NULL;
@@ -476,6 +477,7 @@ static int for_each(struct rf_planner *planner, const char *key, const struct rf
 	planner->said_key = key;
 	for (size_t i = 0; r == 0 && i < list->count; i++) {
 		planner->said_text = list->items[i];
+		rf_planner_look_at(planner, list->items[i]);
 		r = add(planner, list->items[i]);
 	}
 	planner->said_key = NULL;

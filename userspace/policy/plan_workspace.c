@@ -144,6 +144,7 @@ int rf_planner_workspace(struct rf_planner *planner)
 
 	if (!planner->request->cwd || planner->request->cwd[0] != '/')
 		return refuse_workspace(planner, "(unreachable)", "the working directory is gone");
+	rf_planner_look_at(planner, wanted ? wanted : planner->request->cwd);
 	given = rf_path_join(planner->request->cwd, wanted ? wanted : ".");
 	if (!given)
 		return -ENOMEM;

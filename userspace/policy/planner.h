@@ -63,6 +63,12 @@ int rf_planner_warn(struct rf_planner *planner, const char *format, ...) rf_prin
 
 /* For rf_plan_why. 0 or -ENOMEM. */
 int rf_planner_keep_rule(struct rf_planner *planner, const char *path, uint32_t flags);
+static inline void rf_planner_look_at(const struct rf_planner *planner, const char *path)
+{
+	if (planner->request->looking_at)
+		*planner->request->looking_at = path;
+}
+
 /* A node for what was found. */
 int rf_planner_add(struct rf_planner *planner, const struct rf_found *found, uint32_t flags);
 /* Each link met on the way becomes a node with these flags. */

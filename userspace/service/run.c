@@ -35,16 +35,24 @@ struct request {
 	struct rf_strv why;
 	/* Descriptors that stand for handed ones, owned. */
 	struct rf_handed views;
+	/* What the planner looks at, for the message when it does not come back. */
+	const char *_Atomic looking_at;
 };
 
-static void request_clear(struct request *request)
+/* On the heap: see make_plan. */
+static void request_free_p(struct request **pointer)
 {
+	struct request *request = *pointer;
+
+	if (!request)
+		return;
 	rf_policy_clear(&request->policy);
 	rf_strv_clear(&request->argv);
 	rf_strv_clear(&request->environment);
 	rf_strv_clear(&request->why);
 	free(request->cwd);
 	rf_handed_clear(&request->views);
+	free(request);
 }
 
 static int invalid(struct rf_diag *diag, const char *name)
@@ -168,11 +176,17 @@ static int read_request(struct request *request, const json_t *parameters, struc
 	return r;
 }
 
-/* Whoever calls has completed the facts. */
-static int make_plan(struct rf_peer *peer, const struct request *request, struct rf_plan **ret_plan,
-	struct rf_diag *diag)
+static const char *const nothing[] = {NULL};
+
+/*
+ * Whoever calls has completed the facts. A planner that is stuck in a filesystem keeps the request,
+ * of which another with the same command then takes the place; the process ends soon after the
+ * refusal.
+ */
+static int make_plan(struct rf_peer *peer, struct request **inout_request,
+	struct rf_plan **ret_plan, struct rf_diag *diag)
 {
-	static const char *const nothing[] = {NULL};
+	struct request *request = *inout_request;
 	struct rf_controller *controller = peer->service->controller;
 	struct rf_request planned = {
 		.policy = &request->policy,
@@ -184,9 +198,19 @@ static int make_plan(struct rf_peer *peer, const struct request *request, struct
 		.pass_fds = request->pass_numbers,
 		.n_pass_fds = request->n_pass,
 		.keeps_rules = request->why.count > 0,
+		.looking_at = &request->looking_at,
 	};
+	bool is_abandoned = false;
+	int r = rf_plan_make_within(
+		&planned, &controller->facts, RF_PLAN_DEADLINE_MS, ret_plan, &is_abandoned, diag);
 
-	return rf_plan_make(&planned, &controller->facts, ret_plan, diag);
+	if (!is_abandoned)
+		return r;
+	*inout_request = calloc(1, sizeof(**inout_request));
+	if (!*inout_request || rf_strv_add_all(&(*inout_request)->argv,
+				       (const char *const *)request->argv.items) < 0)
+		return -ENOMEM;
+	return r;
 }
 
 /* An errno that nobody expected is a refusal too: nothing ran. */
@@ -198,7 +222,8 @@ static void refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const stru
 		snprintf(diag->stage, sizeof(diag->stage), "setup");
 	}
 	rf_peer_refuse(peer, diag,
-		rf_refusal_result(diag, (const char *const *)request->argv.items, plan,
+		rf_refusal_result(diag,
+			request ? (const char *const *)request->argv.items : nothing, plan,
 			&peer->service->controller->facts));
 }
 
@@ -238,26 +263,26 @@ static int explain(const struct rf_strv *questions, const struct rf_plan *plan, 
 
 void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 {
-	struct request request rf_cleanup(request_clear) = {0};
+	struct request *request rf_cleanup(request_free_p) = calloc(1, sizeof(*request));
 	struct rf_bubblewrap bubblewrap rf_autobubblewrap = {0};
 	struct rf_plan *plan rf_autoplan = NULL;
 	json_t *why rf_autojson = NULL;
 	struct rf_diag diag = {0};
 	json_t *parameters;
-	int r = read_request(&request, call->parameters, &diag);
+	int r = request ? read_request(request, call->parameters, &diag) : -ENOMEM;
 
 	if (r == 0 && json_object_get(call->parameters, "why"))
-		r = read_texts(call->parameters, "why", &request.why, &diag);
+		r = read_texts(call->parameters, "why", &request->why, &diag);
 	if (r == 0)
 		r = rf_controller_complete_facts(peer->service->controller, &diag);
 	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
 	if (r == 0)
-		r = explain(&request.why, plan, &why, &diag);
+		r = explain(&request->why, plan, &why, &diag);
 	if (r == 0 && plan->mode != RF_MODE_FULL_ACCESS)
 		r = rf_bubblewrap_make(plan, false, &bubblewrap, &diag);
 	if (r != 0) {
-		refuse(peer, r, &diag, &request, plan);
+		refuse(peer, r, &diag, request, plan);
 		return;
 	}
 	parameters = json_object();
@@ -410,7 +435,7 @@ static int start(struct rf_peer *peer, struct request *request, struct rf_plan *
 
 void rf_method_run(struct rf_peer *peer, struct rf_call *call)
 {
-	struct request request rf_cleanup(request_clear) = {0};
+	struct request *request rf_cleanup(request_free_p) = calloc(1, sizeof(*request));
 	struct rf_plan *plan rf_autoplan = NULL;
 	struct rf_diag diag = {0};
 	int r;
@@ -419,20 +444,20 @@ void rf_method_run(struct rf_peer *peer, struct rf_call *call)
 		rf_peer_error(peer, RF_ERROR_BUSY, json_object());
 		return;
 	}
-	r = read_request(&request, call->parameters, &diag);
+	r = request ? read_request(request, call->parameters, &diag) : -ENOMEM;
 	if (r == 0)
-		r = read_props(&request, call, &diag);
+		r = read_props(request, call, &diag);
 	if (r == 0)
 		r = rf_controller_prepare(peer->service->controller, &diag);
 	if (r == 0)
 		r = make_plan(peer, &request, &plan, &diag);
 	if (r == 0)
-		r = check_handed(peer, &request, plan, &diag);
+		r = check_handed(peer, request, plan, &diag);
 	if (r == 0) {
 		tell_warnings(peer, plan);
 		tell_surroundings(peer);
-		r = start(peer, &request, RF_TAKE(plan), &diag);
+		r = start(peer, request, RF_TAKE(plan), &diag);
 	}
 	if (r != 0)
-		refuse(peer, r, &diag, &request, plan);
+		refuse(peer, r, &diag, request, plan);
 }
