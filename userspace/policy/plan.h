@@ -166,7 +166,8 @@ struct rf_request {
 	const char *mountinfo;
 	/* For rf_plan_why; the policy must then outlive the plan. */
 	bool keeps_rules;
-	/* NULL, or where the planner notes which path, as it was written, it is about to look up. */
+	/* NULL, or where the planner notes which path, as it was written, it is about to look up.
+	 */
 	const char *_Atomic *looking_at;
 };
 
@@ -179,9 +180,9 @@ int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
 struct rf_plan *rf_plan_free(struct rf_plan *plan);
 
 /*
- * The same, refused (planning-deadline) when it takes longer. Then *ret_is_abandoned is true: a thread
- * still waits for a filesystem, and everything that request points to must stay until the process
- * ends.
+ * The same, refused (planning-deadline) when it takes longer. Then *ret_is_abandoned is true: a
+ * thread still waits for a filesystem, and everything that request points to must stay until the
+ * process ends.
  */
 int rf_plan_make_within(const struct rf_request *request, const struct rf_facts *facts,
 	unsigned int deadline_ms, struct rf_plan **ret_plan, bool *ret_is_abandoned,
