@@ -29,9 +29,9 @@ note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
 BASE_SOURCES := clock diag fd json path place say strv units
-POLICY_SOURCES := facts inside keys nearest plan plan_deadline plan_environment plan_grants plan_json plan_mounts \
-	plan_own plan_program plan_promises plan_runtime plan_view plan_workspace policy policy_json \
-	read read_json read_yaml resolve tree why
+POLICY_SOURCES := facts git_config git_directory inside keys nearest plan plan_deadline plan_environment \
+	plan_git plan_grants plan_json plan_mounts plan_own plan_program plan_promises plan_runtime \
+	plan_view plan_workspace policy policy_json read read_json read_yaml resolve tree why
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
 	explain facts probe signs
 WIRE_SOURCES := service text varlink

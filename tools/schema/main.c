@@ -64,6 +64,15 @@ static json_t *posture_names(void)
 	return names;
 }
 
+static json_t *git_names(void)
+{
+	json_t *names = json_array();
+
+	for (int i = RF_GIT_PROTECT; i <= RF_GIT_FULL; i++)
+		json_array_append_new(names, json_string(rf_git_name((enum rf_git)i)));
+	return names;
+}
+
 static json_t *promise_names(void)
 {
 	json_t *names = json_array();
@@ -108,6 +117,8 @@ static json_t *schema_of(enum rf_key_type type)
 		return one_of(mode_names());
 	case RF_KEY_POSTURE:
 		return one_of(posture_names());
+	case RF_KEY_GIT:
+		return one_of(git_names());
 	case RF_KEY_PATH:
 		return path_schema(NO_NUL);
 	case RF_KEY_USER:

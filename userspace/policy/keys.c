@@ -25,6 +25,12 @@ static const char *const mode_names[] = {
 	[RF_MODE_WORKSPACE_WRITE] = "workspace-write",
 	[RF_MODE_FULL_ACCESS] = "full-access",
 };
+static const char *const git_names[] = {
+	[RF_GIT_PROTECT] = "protect",
+	[RF_GIT_READ] = "read",
+	[RF_GIT_COMMIT] = "commit",
+	[RF_GIT_FULL] = "full",
+};
 static const char *const posture_names[] = {
 	[RF_POSTURE_NONE] = "none",
 	[RF_POSTURE_LOOPBACK] = "loopback",
@@ -78,6 +84,7 @@ bool rf_key_is_list(enum rf_key_type type)
 		return true;
 	case RF_KEY_MODE:
 	case RF_KEY_POSTURE:
+	case RF_KEY_GIT:
 	case RF_KEY_PATH:
 	case RF_KEY_SETTINGS:
 	case RF_KEY_SWITCH:
@@ -98,6 +105,8 @@ const char *rf_key_expects(enum rf_key_type type)
 		return "read-only, workspace-write or full-access";
 	case RF_KEY_POSTURE:
 		return "none, loopback or open";
+	case RF_KEY_GIT:
+		return "protect, read, commit or full";
 	case RF_KEY_PATH:
 		return "a path";
 	case RF_KEY_PATHS:
@@ -131,6 +140,11 @@ const char *rf_key_expects(enum rf_key_type type)
 const char *rf_mode_name(enum rf_mode mode)
 {
 	return mode_names[mode];
+}
+
+const char *rf_git_name(enum rf_git git)
+{
+	return git_names[git];
 }
 
 const char *rf_posture_name(enum rf_posture posture)
@@ -189,6 +203,18 @@ static int set_mode(
 	if (!chosen)
 		return refuse_value(key, value, diag, rf_nearest(value, words));
 	*mode = (enum rf_mode)chosen;
+	return 0;
+}
+
+static int set_git(
+	const struct rf_key *key, enum rf_git *git, const char *value, struct rf_diag *diag)
+{
+	unsigned int chosen = choose(value, git_names, RF_ARRAY_SIZE(git_names));
+	static const char *const words[] = {"protect", "read", "commit", "full", NULL};
+
+	if (!chosen)
+		return refuse_value(key, value, diag, rf_nearest(value, words));
+	*git = (enum rf_git)chosen;
 	return 0;
 }
 
@@ -399,6 +425,8 @@ int rf_key_set(
 		return set_mode(key, member, value, diag);
 	case RF_KEY_POSTURE:
 		return set_posture(key, member, value, diag);
+	case RF_KEY_GIT:
+		return set_git(key, member, value, diag);
 	case RF_KEY_PATH:
 		r = check_path(key, value, false, diag);
 		return r ? r : set_text(member, value);

@@ -14,6 +14,7 @@
 enum rf_key_type {
 	RF_KEY_MODE,
 	RF_KEY_POSTURE,
+	RF_KEY_GIT,
 	RF_KEY_PATH,	  /* one path */
 	RF_KEY_PATHS,	  /* list of paths */
 	RF_KEY_ABSOLUTES, /* list of absolute paths */
@@ -57,4 +58,5 @@ int rf_key_set(const struct rf_key *key, struct rf_policy *policy, const char *v
 bool rf_family_parse(const char *name, int *ret_family);
 const char *rf_family_name(int family);
 const char *rf_mode_name(enum rf_mode mode);
+const char *rf_git_name(enum rf_git git);
 const char *rf_posture_name(enum rf_posture posture);

@@ -70,6 +70,7 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 	rf_strv_clear(&plan->environment);
 	rf_strv_clear(&plan->directories);
 	rf_strv_clear(&plan->create);
+	rf_strv_clear(&plan->git_directories);
 	rf_strv_clear(&plan->warnings);
 	free(plan);
 	return NULL;
@@ -175,6 +176,8 @@ static int check_full_access(struct rf_planner *planner)
 		what = "filesystem.protect";
 	else if (policy->deny.count > 0)
 		what = "filesystem.deny";
+	else if (policy->git != RF_GIT_UNSET && policy->git != RF_GIT_FULL)
+		what = "filesystem.git";
 	else if (policy->posture != RF_POSTURE_UNSET && policy->posture != RF_POSTURE_OPEN)
 		what = "network.posture";
 	else if (policy->unix_sockets == RF_FALSE)
@@ -197,12 +200,14 @@ static int take_values(struct rf_planner *planner)
 	int r;
 
 	plan->mode = policy->mode == RF_MODE_UNSET ? RF_MODE_WORKSPACE_WRITE : policy->mode;
+	plan->git = policy->git == RF_GIT_UNSET ? RF_GIT_PROTECT : policy->git;
 	plan->posture = policy->posture == RF_POSTURE_UNSET ? RF_POSTURE_LOOPBACK : policy->posture;
 	if (plan->mode == RF_MODE_FULL_ACCESS) {
 		r = check_full_access(planner);
 		if (r)
 			return r;
 		plan->posture = RF_POSTURE_OPEN;
+		plan->git = RF_GIT_FULL;
 	}
 	plan->is_strict = policy->strict == RF_TRUE;
 	plan->keeps_background = policy->keep_background == RF_TRUE;
@@ -246,6 +251,7 @@ static int plan_confined(struct rf_planner *planner)
 		rf_planner_runtime,
 		rf_planner_grants,
 		rf_planner_program,
+		rf_planner_git,
 		rf_planner_own,
 		rf_planner_mounts,
 		rf_planner_view,

@@ -119,6 +119,9 @@ struct rf_plan {
 	/* AF_* numbers beyond the posture. */
 	int families[16];
 	size_t n_families;
+	/* What may be done to git directories, never UNSET, and those that were found. */
+	enum rf_git git;
+	struct rf_strv git_directories;
 	bool is_strict;
 	bool keeps_background;
 	bool keeps_groups;

@@ -139,6 +139,15 @@ static json_t *network_to_json(const struct rf_plan *plan)
 	return object;
 }
 
+static json_t *git_to_json(const struct rf_plan *plan)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "access", json_string(rf_git_name(plan->git)));
+	json_object_set_new(object, "directories", strv_to_json(&plan->git_directories));
+	return object;
+}
+
 static json_t *fds_to_json(const struct rf_plan *plan)
 {
 	json_t *array = json_array();
@@ -235,6 +244,7 @@ json_t *rf_plan_to_json(const struct rf_plan *plan, const char *const *bwrap_arg
 	json_object_set_new(o, "keep_background", json_boolean(plan->keeps_background));
 	json_object_set_new(o, "grace", json_sprintf("%" PRIu64 "ms", plan->grace_ms));
 	json_object_set_new(o, "network", network_to_json(plan));
+	json_object_set_new(o, "git", git_to_json(plan));
 	json_object_set_new(o, "io_uring", json_boolean(plan->is_io_uring_open));
 	json_object_set_new(o, "limits", limits_to_json(plan));
 	json_object_set_new(o, "environment", environment_to_json(plan));

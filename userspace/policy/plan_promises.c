@@ -133,6 +133,23 @@ static void why_credential(const struct rf_sweep *sweep, char *ret_why, size_t s
 		sweep->missing_credential, more);
 }
 
+/* What git would run or be led by, made where there was nothing to mount over. */
+static void why_git(const struct rf_planner *planner, char *ret_why, size_t size)
+{
+	const struct rf_sweep *sweep = &planner->sweep;
+	char more[48] = "";
+
+	if (!sweep->missing_git) {
+		snprintf(ret_why, size, "%s", planner->git_why);
+		return;
+	}
+	if (sweep->n_missing_git > 1)
+		snprintf(more, sizeof(more), " (and %zu more)", sweep->n_missing_git - 1);
+	snprintf(ret_why, size,
+		"git goes by names that the command could make: %.120s%s; --git read closes them",
+		sweep->missing_git, more);
+}
+
 static void set_files(struct rf_planner *planner)
 {
 	const struct rf_sweep *sweep = &planner->sweep;
@@ -154,6 +171,9 @@ static void set_files(struct rf_planner *planner)
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
 	} else if (sweep->missing_credential) {
 		why_credential(sweep, why, sizeof(why));
+		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
+	} else if (sweep->missing_git || planner->git_why[0]) {
+		why_git(planner, why, sizeof(why));
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
 	} else if (sweep->unwatched) {
 		snprintf(why, sizeof(why),

@@ -24,6 +24,8 @@ struct rf_planner {
 	const char *home;
 	/* Home of the user that the command runs as, where that is another; else empty. */
 	char command_home[4096];
+	/* What of a git directory may be open though it should not, in words; else empty. */
+	char git_why[256];
 	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
 	char user_name[256];
 	/* The rule in hand, while those of the policy become nodes; NULL: one that is built in. */
@@ -41,6 +43,8 @@ int rf_planner_environment(struct rf_planner *planner);
 int rf_planner_grants(struct rf_planner *planner);
 int rf_planner_runtime(struct rf_planner *planner);
 int rf_planner_program(struct rf_planner *planner);
+/* Git directories of what can be written, and those that filesystem.git opens. */
+int rf_planner_git(struct rf_planner *planner);
 /* Once every grant is known: Ringfence's own places are closed, mounts below grants are judged. */
 int rf_planner_own(struct rf_planner *planner);
 int rf_planner_mounts(struct rf_planner *planner);

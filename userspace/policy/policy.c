@@ -61,6 +61,10 @@ static int overlay_member(const struct rf_key *key, struct rf_policy *base, stru
 		if (over->posture != RF_POSTURE_UNSET)
 			base->posture = over->posture;
 		return 0;
+	case RF_KEY_GIT:
+		if (over->git != RF_GIT_UNSET)
+			base->git = over->git;
+		return 0;
 	case RF_KEY_PATH:
 	case RF_KEY_USER:
 		take_text(to, from);

@@ -110,6 +110,10 @@ static json_t *member_to_json(
 		is_said = policy->posture != RF_POSTURE_UNSET;
 		json = is_said ? json_string(rf_posture_name(policy->posture)) : NULL;
 		break;
+	case RF_KEY_GIT:
+		is_said = policy->git != RF_GIT_UNSET;
+		json = is_said ? json_string(rf_git_name(policy->git)) : NULL;
+		break;
 	case RF_KEY_PATH:
 	case RF_KEY_USER:
 		is_said = *(char *const *)member != NULL;

@@ -167,6 +167,7 @@ static bool is_fitting(enum rf_key_type type, enum scalar scalar)
 		return scalar == SCALAR_TEXT || scalar == SCALAR_INTEGER;
 	case RF_KEY_MODE:
 	case RF_KEY_POSTURE:
+	case RF_KEY_GIT:
 	case RF_KEY_PATH:
 	case RF_KEY_PATHS:
 	case RF_KEY_ABSOLUTES:

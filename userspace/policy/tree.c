@@ -481,7 +481,7 @@ static enum phase own_phase(const struct sweeper *s, const struct rf_node *node,
 		return PHASE_WORKSPACE;
 	if (reach == RF_REACH_DENIED)
 		return PHASE_MASK;
-	if (around == RF_REACH_WRITE && reach == RF_REACH_READ)
+	if (around == RF_REACH_WRITE && (reach == RF_REACH_READ || (flags & RF_NODE_PIN)))
 		return PHASE_PROTECT;
 	if (flags & (RF_NODE_PRIVATE | RF_NODE_PROC | RF_NODE_DEV | RF_NODE_DEVICE))
 		return PHASE_MADE;
@@ -520,11 +520,11 @@ static int add_pins(struct sweeper *s, const char *path, bool is_made)
 		if (!parent)
 			return -ENOMEM;
 		below = rf_path_below(parent, s->plan->workspace);
-		if (!below)
-			return -EXDEV;
 		node.path = parent;
-		fd = rf_open_no_links(s->plan->workspace_fd, below, O_DIRECTORY);
-		if (fd == -ENOENT && is_made) {
+		/* A git directory can be opened that lies elsewhere. */
+		fd = rf_open_no_links(below ? s->plan->workspace_fd : AT_FDCWD,
+			below ? below : parent, O_DIRECTORY);
+		if (fd == -ENOENT && is_made && below) {
 			r = rf_strv_add(&s->plan->create, below);
 			if (r < 0)
 				return r;
@@ -674,7 +674,11 @@ static void note_name(struct sweeper *s, const struct rf_node *node, enum rf_rea
 		if (!sweep->missing_credential)
 			sweep->missing_credential = node->path;
 	}
-	if ((node->flags & RF_NODE_MISSING) && (node->flags & (RF_NODE_PROTECT | RF_NODE_DENY))) {
+	if ((node->flags & RF_NODE_MISSING) && (node->flags & RF_NODE_GIT)) {
+		if (around == RF_REACH_WRITE && sweep->n_missing_git++ == 0)
+			sweep->missing_git = node->path;
+	} else if ((node->flags & RF_NODE_MISSING) &&
+		   (node->flags & (RF_NODE_PROTECT | RF_NODE_DENY))) {
 		sweep->has_narrowing = true;
 		if (around == RF_REACH_WRITE && !sweep->unheld)
 			sweep->unheld = node->path;
@@ -693,7 +697,7 @@ static void note_name(struct sweeper *s, const struct rf_node *node, enum rf_rea
 static int note_idle(struct sweeper *s, const struct rf_node *node, enum rf_reach around)
 {
 	if (!(node->flags & RF_NODE_PROTECT) || around == RF_REACH_WRITE ||
-		(node->flags & RF_NODE_WRITE))
+		(node->flags & (RF_NODE_WRITE | RF_NODE_GIT)))
 		return 0;
 	return rf_strv_add(&s->sweep->idle, node->path);
 }
@@ -739,6 +743,7 @@ static int visit(struct sweeper *s, size_t index)
 	enum rf_reach reach;
 	enum phase phase;
 	bool is_device;
+	bool is_pin;
 	int r;
 
 	while (s->depth > 1 && !rf_path_is_within(node->path, s->stack[s->depth - 1].path))
@@ -756,7 +761,8 @@ static int visit(struct sweeper *s, size_t index)
 	if ((node->flags & RF_NODE_PRESENT) && is_closed(node->flags))
 		s->sweep->closed_directory = node->path;
 	is_device = (node->flags & RF_NODE_DEVICE) && !is_closed(node->flags);
-	if (reach == around && !is_fresh(node->flags) && !is_device)
+	is_pin = (node->flags & RF_NODE_PIN) && reach == RF_REACH_WRITE;
+	if (reach == around && !is_fresh(node->flags) && !is_device && !is_pin)
 		return reach == RF_REACH_WRITE ? make_covered(s, node)
 					       : place_nothing(s, node, around, phase);
 	/* What the outer level hides is led to; what it lets be written is pinned. */

@@ -9,7 +9,7 @@
  *   T2  reads and writes only add, protect and deny only narrow;
  *   T3  at one path deny wins over protect, protect over write, write over read;
  *   T4  a rule below another is deeper and wins;
- *   T5  a rule that changes nothing makes no step;
+ *   T5  a rule that changes nothing makes no step, unless it keeps a name;
  *   T6  each directory between a write and a narrowed path below it is pinned by a bind onto
  * itself; T7  cost is that of one sort, whatever the tree on disk holds.
  */
@@ -46,6 +46,11 @@ enum rf_node_flag {
 	RF_NODE_NAME = 1 << 16,
 	/* A write, or a place of ours, that is to be made first. */
 	RF_NODE_CREATE = 1 << 17,
+	/* Of a git directory, and nobody named it: where it is missing and that cannot be held, the
+	 * promise is held in part. */
+	RF_NODE_GIT = 1 << 24,
+	/* Keeps its name: bound onto itself where it can be written. */
+	RF_NODE_PIN = 1 << 25,
 };
 
 struct rf_node {
@@ -81,6 +86,9 @@ struct rf_sweep {
 	/* First credential that does not exist and that the command could make. Borrowed. */
 	const char *missing_credential;
 	size_t n_missing_credentials;
+	/* First missing name of a git directory that the command could make. Borrowed. */
+	const char *missing_git;
+	size_t n_missing_git;
 	/* Name of a narrowed link that the command could replace. Borrowed. */
 	const char *replaceable;
 	/* Protected path outside every write; warnings name each. */

@@ -46,7 +46,7 @@ Test(read, a14_every_error_of_yaml_has_its_place)
 			"filesystem.read"},
 		{"read: [a]\n", "policy-key", 1, 1, "filesystem.read"},
 		{"filesystem.read: [a]\n", "policy-key", 1, 1, NULL},
-		{"filesystem:\n  git: read\n", "policy-key", 2, 3, NULL},
+		{"filesystem:\n  git: comit\n", "policy-value", 2, 8, "commit"},
 		{"network:\n  allow: [a]\n", "policy-key", 2, 3, NULL},
 		{"nested: true\n", "policy-key", 1, 1, NULL},
 		{"mode: red-only\n", "policy-value", 1, 7, "read-only"},
