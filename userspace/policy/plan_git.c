@@ -210,12 +210,16 @@ static int close_directory(struct git *git, const struct rf_found *directory, un
 static int close_both(struct git *git)
 {
 	const struct rf_git_tree *tree = git->tree;
+	unsigned int roles = ROLE_WORKTREE;
 	int r;
 
 	if (!tree->is_linked)
 		return close_directory(git, &tree->directory, ROLE_REPOSITORY);
+	/* A .git that is none of worktrees/ is a repository again without its commondir. */
+	if (tree->kind != RF_GIT_TREE_POINTER)
+		roles |= ROLE_REPOSITORY;
 	r = close_directory(git, &tree->common, ROLE_REPOSITORY | ROLE_OTHERS);
-	return r < 0 ? r : close_directory(git, &tree->directory, ROLE_WORKTREE);
+	return r < 0 ? r : close_directory(git, &tree->directory, roles);
 }
 
 /* .git itself: a directory keeps its name, a file or a link its content where that can be held. */
