@@ -254,7 +254,7 @@ check-fresh:
 
 # Parsers of what someone else wrote, each for FUZZ_SECONDS, two at a time. What is found stays in
 # out/fuzz.
-FUZZERS := glob policy_json policy_yaml request
+FUZZERS := git_config glob policy_json policy_yaml request
 FUZZ_SECONDS ?= 20
 FUZZ_CC ?= clang-14
 FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
@@ -262,6 +262,7 @@ FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
 FUZZ_POLICY_PARTS := $(foreach s,diag json path strv units,userspace/base/$(s).c) \
 	$(foreach s,facts keys nearest policy policy_json read read_json read_yaml,userspace/policy/$(s).c)
 
+out/fuzz/git_config: userspace/base/strv.c userspace/policy/git_config.c
 out/fuzz/glob out/fuzz/request: $(FUZZ_PARTS)
 out/fuzz/policy_json out/fuzz/policy_yaml: $(FUZZ_POLICY_PARTS)
 out/fuzz/%: tools/fuzz/%.c $(wildcard tools/fuzz/*.h userspace/*/*.h)

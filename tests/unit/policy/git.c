@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A15 on invented trees: no git is run, the planner goes by names and small files. */
+
+#include "fixture.h"
+
+static void make_text(struct fixture *f, const char *name, const char *text)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", f->workspace, name);
+	make_file_at(path, text);
+}
+
+/* At least what git takes for a repository; names are relative to the workspace. */
+static void make_repository(struct fixture *f, const char *name)
+{
+	static const char *const directories[] = {"objects", "refs", "hooks", "info"};
+	char path[256];
+
+	make_directory(f, name);
+	for (size_t i = 0; i < RF_ARRAY_SIZE(directories); i++) {
+		snprintf(path, sizeof(path), "%s/%s", name, directories[i]);
+		make_directory(f, path);
+	}
+	snprintf(path, sizeof(path), "%s/HEAD", name);
+	make_text(f, path, "ref: refs/heads/main\n");
+	snprintf(path, sizeof(path), "%s/config", name);
+	make_text(f, path, "[core]\n\tbare = false\n");
+}
+
+/* root/m/.git and its linked worktree, which is the workspace. */
+static void make_linked(struct fixture *f)
+{
+	char text[256];
+
+	make_repository(f, "../m/.git");
+	make_directory(f, "../m/.git/worktrees/ws");
+	make_text(f, "../m/.git/worktrees/ws/HEAD", "ref: refs/heads/ws\n");
+	make_text(f, "../m/.git/worktrees/ws/commondir", "../..\n");
+	snprintf(text, sizeof(text), "%s/.git\n", f->workspace);
+	make_text(f, "../m/.git/worktrees/ws/gitdir", text);
+	make_text(f, ".git", "gitdir: ../m/.git/worktrees/ws\n");
+}
+
+static bool is_step_outside(const struct fixture *f, const char *name, enum rf_view_kind kind)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", f->root, name);
+	return is_step(f, path, kind);
+}
+
+static const struct rf_effective *deny(const struct fixture *f)
+{
+	return &f->plan->promises[RF_PROMISE_FS_DENY];
+}
+
+/* ---- Here ------------------------------------------------------------------------------------ */
+
+Test(git, a15_what_runs_later_is_closed_and_the_name_pinned)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	must_plan(&f);
+	cr_assert(f.plan->git == RF_GIT_PROTECT);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND));
+	cr_assert(is_step(&f, ".git/hooks", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, ".git/config", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, ".git/info", RF_VIEW_BIND_RO));
+	cr_assert_null(step_at(&f, ".git/objects"));
+	cr_assert(f.plan->git_directories.count == 1);
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git/hooks", RF_VIEW_BIND_RO));
+	say(&f, "filesystem.git", "read");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
+	cr_assert_null(step_at(&f, ".git/hooks"));
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	say(&f, "filesystem.git", "full");
+	must_plan(&f);
+	cr_assert_null(step_at(&f, ".git"));
+	cr_assert_null(step_at(&f, ".git/hooks"));
+}
+
+Test(git, a15_nothing_is_done_where_there_is_no_repository)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_directory(&f, "hooks");
+	make_file(&f, "HEAD");
+	must_plan(&f);
+	cr_assert_null(step_at(&f, "hooks"));
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	cr_assert(f.plan->git_directories.count == 0);
+}
+
+Test(git, a15_a_missing_name_is_held_in_part)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(has_warning(&f, ".git/branches"));
+	/* config.worktree is one of them only where git reads it. */
+	cr_assert(has_warning(&f, "and 4 more"));
+	make_text(&f, ".git/config", "[extensions]\n\tworktreeConfig = true\n");
+	must_plan(&f);
+	cr_assert(has_warning(&f, "and 5 more"));
+	say(&f, "enforcement.require", "fs-deny");
+	must_refuse(&f, "promise-unheld");
+	/* Named by the policy itself it is refused as ever. */
+	f.policy.require = 0;
+	say(&f, "filesystem.protect", ".git/commondir");
+	must_refuse(&f, "deny-missing-unheld");
+}
+
+Test(git, a15_the_policy_s_own_rules_come_first)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	say(&f, "filesystem.deny", ".git");
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_MASK));
+	rf_policy_clear(&f.policy);
+	say(&f, "filesystem.protect", ".git");
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
+	cr_assert_null(step_at(&f, ".git/hooks"));
+	cr_assert(!has_warning(&f, "outside every write"));
+}
+
+Test(git, a15_read_only_is_opened_when_asked)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	make_directory(&f, "src");
+	say(&f, "mode", "read-only");
+	say(&f, "filesystem.read", "src");
+	must_plan(&f);
+	cr_assert_null(step_at(&f, ".git"));
+	say(&f, "filesystem.git", "read");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND));
+	cr_assert(is_step(&f, ".git/hooks", RF_VIEW_BIND_RO));
+}
+
+Test(git, a15_every_root_is_looked_at)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, "a/.git");
+	make_repository(&f, "b");
+	make_repository(&f, "c/.git");
+	say(&f, "filesystem.write", "a");
+	say(&f, "filesystem.write", "b");
+	must_plan(&f);
+	cr_assert(is_step(&f, "a/.git/config", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "b/config", RF_VIEW_BIND_RO));
+	/* Not a root. */
+	cr_assert_null(step_at(&f, "c/.git/config"));
+}
+
+/* ---- Configuration --------------------------------------------------------------------------- */
+
+Test(git, a15_where_the_configuration_leads_is_closed)
+{
+	struct fixture f autofixture = fixture_new();
+	char path[128];
+
+	make_repository(&f, ".git");
+	make_directory(&f, "hk");
+	make_directory(&f, "hk2");
+	make_text(&f, "more", "[core]\n\thooksPath = ./hk2/\n");
+	make_text(&f, ".git/config",
+		"[include]\n\tpath = ../more\n[core]\n\thooksPath = hk\n"
+		"[includeIf \"onbranch:x\"]\n\tpath = ../absent\n");
+	must_plan(&f);
+	cr_assert(is_step(&f, "more", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "hk2", RF_VIEW_BIND_RO));
+	cr_assert(has_warning(&f, "absent") || has_warning(&f, "and 5 more"));
+	/* That of the user too. */
+	make_text(&f, ".git/config", "");
+	snprintf(path, sizeof(path), "%s/.gitconfig", f.home);
+	make_file_at(path, "[core]\n\thooksPath = hk\n");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	cr_assert_null(step_at(&f, "hk2"));
+}
+
+Test(git, a15_what_cannot_be_told_is_said)
+{
+	static const char *const texts[] = {"[core\n", "[core]\n\thooksPath = ~nobody/x\n",
+		"[core]\n\thooksPath = .\n", "[include]\n\tpath = config\n", NULL};
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	say(&f, "filesystem.git", "read");
+	for (size_t i = 0; texts[i]; i++) {
+		make_text(&f, ".git/config", texts[i]);
+		must_plan(&f);
+		cr_assert(deny(&f)->state == RF_STATE_PARTIAL, "%s", texts[i]);
+	}
+}
+
+Test(git, a15_what_lies_above_leads_into_the_workspace)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, "../.git");
+	make_text(&f, "../.git/config", "[core]\n\thooksPath = ws/hk\n");
+	make_directory(&f, "hk");
+	say(&f, "filesystem.git", "full");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	cr_assert(!is_step_outside(&f, ".git", RF_VIEW_BIND));
+	cr_assert(f.plan->git_directories.count == 0);
+}
+
+/* ---- Elsewhere ------------------------------------------------------------------------------- */
+
+Test(git, a15_a_linked_worktree_is_opened_when_asked)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_linked(&f);
+	make_directory(&f, "../m/.git/worktrees/other");
+	must_plan(&f);
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
+	cr_assert(!is_step_outside(&f, "m/.git", RF_VIEW_BIND));
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step_outside(&f, "m/.git", RF_VIEW_BIND));
+	cr_assert(is_step_outside(&f, "m/.git/hooks", RF_VIEW_BIND_RO));
+	cr_assert(is_step_outside(&f, "m/.git/HEAD", RF_VIEW_BIND_RO));
+	cr_assert(is_step_outside(&f, "m/.git/worktrees", RF_VIEW_BIND_RO));
+	cr_assert(is_step_outside(&f, "m/.git/worktrees/ws", RF_VIEW_BIND));
+	cr_assert(is_step_outside(&f, "m/.git/worktrees/ws/commondir", RF_VIEW_BIND_RO));
+	cr_assert(is_step_outside(&f, "m/.git/worktrees/ws/gitdir", RF_VIEW_BIND_RO));
+	cr_assert(!is_step_outside(&f, "m/.git/worktrees/ws/HEAD", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
+	cr_assert(f.plan->git_directories.count == 2);
+	say(&f, "filesystem.git", "full");
+	must_plan(&f);
+	cr_assert(is_step_outside(&f, "m/.git", RF_VIEW_BIND));
+	cr_assert(!is_step_outside(&f, "m/.git/hooks", RF_VIEW_BIND_RO));
+	say(&f, "filesystem.git", "read");
+	must_plan(&f);
+	cr_assert(is_step_outside(&f, "m/.git", RF_VIEW_BIND_RO));
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+}
+
+Test(git, a15_a_submodule_is_opened_when_asked)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, "../.git/modules/ws");
+	make_text(&f, "../.git/modules/ws/config", "[core]\n\tworktree = ../../../ws\n");
+	make_text(&f, ".git", "gitdir: ../.git/modules/ws\n");
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	cr_assert(is_step_outside(&f, ".git/modules/ws", RF_VIEW_BIND));
+	cr_assert(is_step_outside(&f, ".git/modules/ws/config", RF_VIEW_BIND_RO));
+	cr_assert(!is_step_outside(&f, ".git", RF_VIEW_BIND));
+	make_text(&f, "../.git/modules/ws/config", "[core]\n\tworktree = ../../../home\n");
+	must_refuse(&f, "git-directory-refused");
+	make_text(&f, "../.git/modules/ws/config", "[core]\n");
+	must_refuse(&f, "git-directory-refused");
+}
+
+Test(git, a15_each_pointer_is_checked)
+{
+	static const struct {
+		const char *name;
+		const char *text;
+	} forged[] = {
+		{".git", "gitdir: ../m/.git\n"},
+		{".git", "gitdir: ../m/.git/worktrees/none\n"},
+		{".git", "gitdir: /\n"},
+		{".git", "gitdir: \n"},
+		{".git", "../m/.git/worktrees/ws\n"},
+		{"../m/.git/worktrees/ws/gitdir", "/nowhere/.git\n"},
+		{"../m/.git/worktrees/ws/gitdir", ""},
+		{"../m/.git/worktrees/ws/commondir", "..\n"},
+		{"../m/.git/worktrees/ws/commondir", "/\n"},
+		{"../m/.git/worktrees/ws/commondir", "../../../../home\n"},
+		{NULL, NULL},
+	};
+	struct fixture f autofixture = fixture_new();
+
+	make_linked(&f);
+	say(&f, "filesystem.git", "commit");
+	must_plan(&f);
+	for (size_t i = 0; forged[i].name; i++) {
+		make_text(&f, forged[i].name, forged[i].text);
+		must_refuse(&f, "git-directory-refused");
+		f.policy.git = RF_GIT_UNSET;
+		must_plan(&f);
+		f.policy.git = RF_GIT_COMMIT;
+		make_linked(&f);
+	}
+	must_plan(&f);
+}
+
+Test(git, a15_a_link_is_no_pointer)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_linked(&f);
+	must_plan(&f);
+	cr_assert(unlink(step_at(&f, ".git")->source) == 0);
+	make_link(&f, "../m/.git", ".git");
+	say(&f, "filesystem.git", "commit");
+	must_refuse(&f, "git-directory-refused");
+	say(&f, "filesystem.git", "protect");
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(has_warning(&f, "symbolic link that the command could replace"));
+}
+
+Test(git, a15_what_is_denied_or_holds_the_workspace_is_not_opened)
+{
+	struct fixture f autofixture = fixture_new();
+	char path[128];
+
+	make_linked(&f);
+	snprintf(path, sizeof(path), "%s/m", f.root);
+	say(&f, "filesystem.deny", path);
+	say(&f, "filesystem.git", "commit");
+	must_refuse(&f, "git-directory-refused");
+	rf_policy_clear(&f.policy);
+	/* The root of the test is made a repository that the workspace is a worktree of. */
+	make_repository(&f, "..");
+	make_directory(&f, "../worktrees/ws");
+	make_text(&f, "../worktrees/ws/HEAD", "x\n");
+	make_text(&f, "../worktrees/ws/commondir", "../..\n");
+	make_text(&f, "../worktrees/ws/gitdir", "../../ws/.git\n");
+	make_text(&f, ".git", "gitdir: ../worktrees/ws\n");
+	say(&f, "filesystem.git", "commit");
+	must_refuse(&f, "git-directory-refused");
+	cr_assert_not_null(strstr(f.diag.message, "holds the workspace"));
+}
