@@ -208,18 +208,20 @@ test_a15_git_commands_work_as_the_manual_says()
 # ---- Attacks on what is here ---------------------------------------------------------------------
 
 # What would run when git is used next, tried first where nothing holds it.
-plant_by_rename='mv .git .g2 && cp -r .g2 .git && echo "echo ran >ran" >.git/hooks/pre-commit &&
-	chmod +x .git/hooks/pre-commit'
-plant_by_removal='rm -rf .git/hooks && mkdir .git/hooks && echo "echo ran >ran" >.git/hooks/pre-commit &&
-	chmod +x .git/hooks/pre-commit'
-plant_by_hooks_rename='mkdir .git/h2 && echo "echo ran >ran" >.git/h2/pre-commit && chmod +x .git/h2/pre-commit &&
-	mv .git/hooks .git/h3 && mv .git/h2 .git/hooks'
-plant_by_link='mkdir h2 && echo "echo ran >ran" >h2/pre-commit && chmod +x h2/pre-commit &&
-	rm -rf .git/hooks && ln -s ../h2 .git/hooks'
-plant_by_config='printf "[core]\n\tfsmonitor = echo ran >ran; false\n" >.git/config.lock &&
-	mv .git/config.lock .git/config'
-plant_by_exchange='cp .git/config c && printf "[core]\n\tfsmonitor = echo ran >ran; false\n" >c &&
-	ln -f c .git/config'
+declare -A plants=(
+	[rename]='mv .git .g2 && cp -r .g2 .git && echo "echo ran >ran" >.git/hooks/pre-commit &&
+		chmod +x .git/hooks/pre-commit'
+	[removal]='rm -rf .git/hooks && mkdir .git/hooks && echo "echo ran >ran" >.git/hooks/pre-commit &&
+		chmod +x .git/hooks/pre-commit'
+	[hooks-rename]='mkdir .git/h2 && echo "echo ran >ran" >.git/h2/pre-commit &&
+		chmod +x .git/h2/pre-commit && mv .git/hooks .git/h3 && mv .git/h2 .git/hooks'
+	[link]='mkdir h2 && echo "echo ran >ran" >h2/pre-commit && chmod +x h2/pre-commit &&
+		rm -rf .git/hooks && ln -s ../h2 .git/hooks'
+	[config]='printf "[core]\n\tfsmonitor = echo ran >ran; false\n" >.git/config.lock &&
+		mv .git/config.lock .git/config'
+	[hard-link]='cp .git/config c && printf "[core]\n\tfsmonitor = echo ran >ran; false\n" >c &&
+		ln -f c .git/config'
+)
 
 runs_something()
 {
@@ -242,12 +244,11 @@ plant()
 no_plant_works()
 {
 	local name
-	for name in plant_by_rename plant_by_removal plant_by_hooks_rename plant_by_link plant_by_config \
-		plant_by_exchange; do
-		plant "${!name}" env
+	for name in "${!plants[@]}"; do
+		plant "${plants[$name]}" env
 		chown -R 0:0 m
 		(cd m && runs_something) || fail "$name does nothing unconfined"
-		if plant "${!name}" "$@" 2>"$messages"; then
+		if plant "${plants[$name]}" "$@" 2>"$messages"; then
 			fail "$name succeeds: $(<"$messages")"
 		fi
 		chown -R 0:0 m

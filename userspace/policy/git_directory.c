@@ -71,8 +71,8 @@ static int read_pointer(const struct rf_found *file, const char *prefix, char **
 	if (file->links.count > 0)
 		return -EINVAL;
 	r = rf_git_read_found(file, POINTER_MAX_BYTES, &text, &size);
-	if (r < 0)
-		return r;
+	if (r < 0 || !text)
+		return r < 0 ? r : -EINVAL;
 	if (strlen(text) != size || strncmp(text, prefix, strlen(prefix)) != 0)
 		return -EINVAL;
 	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r'))
