@@ -13,8 +13,9 @@
  * protect opens nothing. The others open the git directory of each root, also one elsewhere, which
  * must name the work tree in turn: a pointer in the workspace is what an earlier run could write.
  *
- * Looked at are the root of the workspace and of every write, and for the configuration alone what
- * lies above the workspace. Not looked for: a .git further down, which takes a walk of the tree.
+ * Looked at are the root of the workspace and of every write (the first thousand), and for the
+ * configuration alone what lies above the workspace. Not looked for: a .git further down, which
+ * takes a walk of the tree.
  */
 
 #include <errno.h>
@@ -37,6 +38,8 @@
 /* Of one work tree; git itself follows ten deep. */
 #define CONFIGS_MAX 64
 #define INCLUDE_DEPTH_MAX 10
+/* Two looks at each would be most of the planning of a long list. */
+#define WRITES_MAX 1000
 
 struct git {
 	struct rf_planner *planner;
@@ -581,15 +584,20 @@ static int look_above(struct git *git)
 	return r;
 }
 
-/* Most writes of a long list are no roots of a repository: one look each. */
+static bool is_write(const struct rf_planner *planner, const struct rf_node *node)
+{
+	const char *below = rf_path_below(node->path, planner->plan->workspace);
+
+	return (node->flags & RF_NODE_WRITE) && node->ino && below && below[0];
+}
+
+/* Most writes are no roots of a repository. */
 static bool is_candidate(const struct rf_planner *planner, const struct rf_node *node)
 {
 	const char *below = rf_path_below(node->path, planner->plan->workspace);
 	struct stat st;
 	char name[4200];
 
-	if (!(node->flags & RF_NODE_WRITE) || !node->ino || !below || !below[0])
-		return false;
 	snprintf(name, sizeof(name), "%s/.git", below);
 	if (fstatat(planner->plan->workspace_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
@@ -600,6 +608,7 @@ static bool is_candidate(const struct rf_planner *planner, const struct rf_node 
 static int look_at_writes(struct git *git)
 {
 	struct rf_rule_tree *tree = &git->planner->tree;
+	size_t n_writes = 0;
 	int r = 0;
 
 	/* Nothing is added to the tree meanwhile. */
@@ -608,6 +617,13 @@ static int look_at_writes(struct git *git)
 		bool is_found;
 		int fd rf_autoclose = -1;
 
+		if (!is_write(git->planner, node))
+			continue;
+		if (++n_writes > WRITES_MAX) {
+			leave_open(
+				git, "only the first %u writes are looked at for git", WRITES_MAX);
+			break;
+		}
 		if (!is_candidate(git->planner, node))
 			continue;
 		fd = rf_open_found(-1, NULL, node->path, node->dev, node->ino);

@@ -171,6 +171,24 @@ Test(git, a15_every_root_is_looked_at)
 	cr_assert_null(step_at(&f, "c/.git/config"));
 }
 
+Test(git, a15_of_a_long_list_the_first_are_looked_at)
+{
+	struct fixture f autofixture = fixture_new();
+	char name[16];
+
+	for (unsigned int i = 0; i < 1001; i++) {
+		snprintf(name, sizeof(name), "d%04u", i);
+		make_directory(&f, name);
+		say(&f, "filesystem.write", name);
+		if (i == 999)
+			must_plan(&f);
+	}
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(has_warning(&f, "1000"));
+}
+
 /* ---- Configuration --------------------------------------------------------------------------- */
 
 Test(git, a15_where_the_configuration_leads_is_closed)
