@@ -7,22 +7,22 @@
 # What it tests goes by mounts and files; what BPF LSM adds on missing names is tested with those.
 needs_all host command:git
 
-source "$RF_TOP/tests/run/paths.bash"
-
-# Nothing of the machine's own configuration, here and in what git starts.
-export HOME=${RF_SCRATCH-}/git-home GIT_CONFIG_NOSYSTEM=1
-mkdir -p "$HOME"
-cat >"$HOME/.gitconfig" <<'END'
-[user]
-	name = a
-	email = a@b
-[init]
-	defaultBranch = main
-[protocol "file"]
-	allow = always
-[advice]
-	detachedHead = false
-END
+# Nothing of the machine's own configuration, here and in what git starts. The file is also read where
+# there is no test, to list them.
+export GIT_CONFIG_NOSYSTEM=1
+if [[ -n ${RF_SCRATCH-} ]]; then
+	export HOME=$RF_SCRATCH/git-home
+	mkdir -p "$HOME"
+	cat >"$HOME/.gitconfig" <<-'END'
+		[user]
+			name = a
+			email = a@b
+		[init]
+			defaultBranch = main
+		[protocol "file"]
+			allow = always
+	END
+fi
 
 # Inside there is no such file.
 G=(git -c user.name=a -c user.email=a@b)
@@ -577,6 +577,9 @@ test_a15_the_plan_shows_it()
 	expect_json plan "[.view[] | select(.destination == \"$PWD/.git/config\") | .kind] | first" \
 		bind-read-only
 	expect_json plan "[.view[] | select(.destination == \"$PWD/.git\") | .kind] | first" bind
+	ringfence plan --quiet --json --why write .git/config >why
+	expect_json why '.. | .rule? | select(. != null)' \
+		'{"key":"filesystem.git","option":"--git","value":"protect"}'
 }
 
 test_a15_full_access_has_nothing_to_protect()
