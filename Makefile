@@ -39,8 +39,8 @@ FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flo
 	glob_segment glob_walk lift list names names_change open remove request resolve temporary walk where
 ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bpf_types bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
-SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep
-SERVICE_SOURCES := files handed listen main methods peer run
+SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep wrap
+SERVICE_SOURCES := files handed listen main methods peer run wrap
 CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_verbs kill main options \
 	output plan plan_text print ps report request run sandboxes sweep terminal
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \

@@ -18,6 +18,9 @@
  *	launcher    -> EXITED               how the command ended, and how many were left
  *	keeper      -> FIRST_EXITED         the first process was reaped (wait status)
  *
+ * A first process that the client made (RF_KEEPER_ADOPTS) has no launcher: SPAWNED and FIRST_EXITED
+ * alone are said of it.
+ *
  * End of file instead of an answer means exit, and kill what there is.
  */
 
@@ -58,6 +61,9 @@ enum rf_keeper_fd {
 #define RF_KEEPER_CHANGES_USER 4U  /* setresgid, setresuid before bubblewrap: see uid, gid */
 #define RF_KEEPER_STAGED 8U	   /* build the staged view first (stage strings follow) */
 #define RF_KEEPER_STAGE_USERNS 16U /* and make a user namespace for that */
+/* The first process is the client's child, whose pidfd is RF_KEEPER_FIRST_FREE: nothing is started,
+ * there is no launcher, and the client alone learns its status. SPAWNED says: it is watched. */
+#define RF_KEEPER_ADOPTS 32U
 
 /* Strings that follow are NUL-terminated, in the order named. */
 struct rf_keeper_spec {

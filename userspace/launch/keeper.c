@@ -49,6 +49,7 @@ struct rf_keeper {
 	int controller;
 	int client;
 	bool has_own_mounts; /* of the first process */
+	bool adopts;
 	bool has_cgroup;
 	bool has_kill_file;
 	bool is_killed;
@@ -226,6 +227,23 @@ static void rf_keeper_let_go(struct rf_keeper *keeper)
 		close_range(RF_KEEPER_FIRST_FREE, keeper->plan.head.n_fds_end - 1, 0);
 }
 
+/* It waits at the client's gate, outside of anything of ours. */
+static int rf_keeper_adopt(struct rf_keeper *keeper, struct rf_launch_message *failure)
+{
+	keeper->first_pidfd = fcntl(RF_KEEPER_FIRST_FREE, F_DUPFD_CLOEXEC, RF_FD_PRIVATE_FIRST);
+	return keeper->first_pidfd < 0 ? rf_fail(failure, errno, "pidfd of the first process") : 0;
+}
+
+/* Its own first process, which waits until it is labelled. */
+static int rf_keeper_make_first(struct rf_keeper *keeper, struct rf_launch_message *failure)
+{
+	int r = rf_keeper_open_channel(keeper, failure);
+
+	if (r == 0)
+		r = rf_keeper_open_gate(keeper, failure);
+	return r == 0 ? rf_keeper_spawn(keeper, failure) : r;
+}
+
 static int rf_keeper_start(struct rf_keeper *keeper, struct rf_launch_message *failure)
 {
 	struct rf_launch_message message = {.kind = RF_LAUNCH_SPAWNED};
@@ -237,11 +255,9 @@ static int rf_keeper_start(struct rf_keeper *keeper, struct rf_launch_message *f
 		close_range(keeper->plan.head.n_fds_end, ~0U, 0);
 	else
 		close_range(RF_KEEPER_FIRST_FREE, ~0U, 0);
-	r = rf_keeper_open_channel(keeper, failure);
-	if (r == 0)
-		r = rf_keeper_open_gate(keeper, failure);
-	if (r == 0)
-		r = rf_keeper_spawn(keeper, failure);
+	keeper->adopts = keeper->plan.head.flags & RF_KEEPER_ADOPTS;
+	r = keeper->adopts ? rf_keeper_adopt(keeper, failure)
+			   : rf_keeper_make_first(keeper, failure);
 	if (r != 0)
 		return r;
 	rf_keeper_let_go(keeper);
@@ -342,11 +358,26 @@ static int rf_keeper_wait_status(const siginfo_t *info)
 	return info->si_status | (info->si_code == CLD_DUMPED ? WCOREFLAG : 0);
 }
 
+/* Its parent reaps it. What it left is counted by the controller before it is killed. */
+static void rf_keeper_lose_adopted(struct rf_keeper *keeper)
+{
+	const struct rf_launch_message message = {.kind = RF_LAUNCH_FIRST_EXITED};
+
+	rf_fd_close_p(&keeper->first_pidfd);
+	rf_keeper_tell(keeper, &message, NULL, 0);
+	if (keeper->control < 0)
+		rf_keeper_kill(keeper);
+}
+
 static void rf_keeper_reap_first(struct rf_keeper *keeper)
 {
 	struct rf_launch_message message = {.kind = RF_LAUNCH_FIRST_EXITED, .pid = keeper->first};
 	siginfo_t info = {0};
 
+	if (keeper->adopts) {
+		rf_keeper_lose_adopted(keeper);
+		return;
+	}
 	if (waitid(P_PIDFD, (id_t)keeper->first_pidfd, &info, WEXITED | WNOHANG) < 0 ||
 		info.si_pid == 0)
 		return;

@@ -166,6 +166,19 @@ static int take_families(struct rf_planner *planner)
 	return 0;
 }
 
+static int check_wrapped(struct rf_planner *planner)
+{
+	const struct rf_policy *policy = planner->policy;
+
+	if (policy->posture == RF_POSTURE_NONE || policy->posture == RF_POSTURE_OPEN ||
+		policy->posture == RF_POSTURE_UNSET)
+		return 0;
+	rf_diag_refuse(planner->diag, "contradiction",
+		"around bubblewrap the posture is none or open: it makes the network itself");
+	rf_diag_hint(planner->diag, "give bubblewrap --unshare-net, which leaves a loopback");
+	return RF_REFUSED;
+}
+
 /* What would be dropped in silence under full access is refused instead. */
 static int check_full_access(struct rf_planner *planner)
 {
@@ -202,7 +215,15 @@ static int take_values(struct rf_planner *planner)
 	plan->mode = policy->mode == RF_MODE_UNSET ? RF_MODE_WORKSPACE_WRITE : policy->mode;
 	plan->git = policy->git == RF_GIT_UNSET ? RF_GIT_PROTECT : policy->git;
 	plan->posture = policy->posture == RF_POSTURE_UNSET ? RF_POSTURE_LOOPBACK : policy->posture;
-	if (plan->mode == RF_MODE_FULL_ACCESS) {
+	if (planner->request->is_wrapped) {
+		r = check_wrapped(planner);
+		if (r)
+			return r;
+		plan->is_wrapped = true;
+		plan->mode = RF_MODE_FULL_ACCESS;
+		if (policy->posture != RF_POSTURE_NONE)
+			plan->posture = RF_POSTURE_OPEN;
+	} else if (plan->mode == RF_MODE_FULL_ACCESS) {
 		r = check_full_access(planner);
 		if (r)
 			return r;
@@ -239,6 +260,15 @@ static int plan_full_access(struct rf_planner *planner)
 	if (r == 0)
 		r = rf_planner_promises(planner);
 	planner->plan->is_unix_open = true;
+	return r;
+}
+
+/* Nothing is looked up: bubblewrap does that, as the client's child. */
+static int plan_wrapped(struct rf_planner *planner)
+{
+	int r = rf_planner_promises(planner);
+
+	planner->plan->is_unix_open = planner->plan->posture == RF_POSTURE_OPEN;
 	return r;
 }
 
@@ -303,7 +333,9 @@ int rf_plan_make(const struct rf_request *request, const struct rf_facts *facts,
 	r = take_values(&planner);
 	if (r == 0)
 		r = rf_planner_identity(&planner);
-	if (r == 0)
+	if (r == 0 && plan->is_wrapped)
+		r = plan_wrapped(&planner);
+	else if (r == 0)
 		r = plan->mode == RF_MODE_FULL_ACCESS ? plan_full_access(&planner)
 						      : plan_confined(&planner);
 	if (r)

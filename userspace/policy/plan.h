@@ -153,6 +153,8 @@ struct rf_plan {
 	/* Every rule on a path; empty unless keeps_rules was asked for. */
 	struct rf_said *said;
 	size_t n_said;
+	/* Bubblewrap's own command line: no view, no launcher, the client's child. */
+	bool is_wrapped;
 };
 
 /* What the caller's process gives besides the policy. All borrowed. */
@@ -165,6 +167,9 @@ struct rf_request {
 	const char *const *environment;
 	const int *pass_fds;
 	size_t n_pass_fds;
+	/* argv is bubblewrap's own command line; of the policy count the posture (none or open),
+	 * the limits, the grace, waivers and what is required. */
+	bool is_wrapped;
 	/* Text of /proc/self/mountinfo; NULL: the planner reads it. */
 	const char *mountinfo;
 	/* For rf_plan_why; the policy must then outlive the plan. */

@@ -61,6 +61,18 @@ static bool asks_for_cgroup_limits(const struct rf_plan *plan)
 	return false;
 }
 
+/* With posture none bubblewrap is given a filter of ours, and BPF LSM has rules too. */
+static bool has_socket_rule(const struct rf_plan *plan)
+{
+	return plan->is_wrapped && plan->posture == RF_POSTURE_NONE;
+}
+
+/* Why nothing is promised. */
+static const char *why_open(const struct rf_plan *plan)
+{
+	return plan->is_wrapped ? "bubblewrap's own command line decides" : "mode full-access";
+}
+
 static void set_mechanisms(struct rf_planner *planner)
 {
 	static const enum rf_mechanism confining[] = {RF_MECHANISM_MOUNT_NAMESPACE,
@@ -72,10 +84,17 @@ static void set_mechanisms(struct rf_planner *planner)
 
 	for (size_t i = 0; i < RF_MECHANISMS; i++)
 		mechanism_from_facts(planner, (enum rf_mechanism)i);
-	for (size_t i = 0; is_full && i < RF_ARRAY_SIZE(confining); i++)
-		mechanism_off(planner, confining[i], "mode full-access");
+	for (size_t i = 0; is_full && i < RF_ARRAY_SIZE(confining); i++) {
+		/* Around bubblewrap a rule for sockets is all that there can be. */
+		if (!has_socket_rule(plan) || (confining[i] != RF_MECHANISM_SECCOMP &&
+						      confining[i] != RF_MECHANISM_BPF_LSM))
+			mechanism_off(planner, confining[i], why_open(plan));
+	}
 	/* Ours, and always there. */
-	set(&planner->plan->mechanisms[RF_MECHANISM_LAUNCHER], RF_STATE_ENFORCED, 0, NULL);
+	if (plan->is_wrapped)
+		mechanism_off(planner, RF_MECHANISM_LAUNCHER, why_open(plan));
+	else
+		set(&planner->plan->mechanisms[RF_MECHANISM_LAUNCHER], RF_STATE_ENFORCED, 0, NULL);
 	mechanism_off(planner, RF_MECHANISM_RLIMITS, "no limit asks for it");
 	mechanism_off(planner, RF_MECHANISM_IO_URING, "a run does not use it");
 	if (is_full)
@@ -296,7 +315,10 @@ static void set_witness(struct rf_planner *planner)
 		RF_MECHANISM_BPF_TRACE);
 	promise_by(planner, RF_PROMISE_PROCESS_TREE, BIT(RF_MECHANISM_BPF_TRACE),
 		RF_MECHANISM_BPF_TRACE);
-	if (planner->plan->mechanisms[RF_MECHANISM_BPF_LSM].state == RF_STATE_ENFORCED)
+	if (planner->plan->is_wrapped)
+		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_OFF, 0,
+			"bubblewrap's filters leave no record");
+	else if (planner->plan->mechanisms[RF_MECHANISM_BPF_LSM].state == RF_STATE_ENFORCED)
 		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_PARTIAL,
 			BIT(RF_MECHANISM_BPF_LSM), "socket refusals alone");
 	else
@@ -306,17 +328,38 @@ static void set_witness(struct rf_planner *planner)
 				: why_missing(planner, RF_MECHANISM_BPF_LSM));
 }
 
+/* The filter alone holds them; BPF LSM, which must let bubblewrap set up its loopback, all but
+ * netlink once more. */
+static void set_wrapped_sockets(struct rf_planner *planner)
+{
+	static const enum rf_promise held[] = {
+		RF_PROMISE_SOCKET_CREATE, RF_PROMISE_SOCKET_CONNECT, RF_PROMISE_UNIX_CONNECT};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(held); i++) {
+		promise_by(planner, held[i], BIT(RF_MECHANISM_SECCOMP), RF_MECHANISM_SECCOMP);
+		if (planner->plan->mechanisms[RF_MECHANISM_BPF_LSM].state == RF_STATE_ENFORCED)
+			planner->plan->promises[held[i]].by |= BIT(RF_MECHANISM_BPF_LSM);
+	}
+}
+
 static void set_promises(struct rf_planner *planner)
 {
 	bool is_full = planner->plan->mode == RF_MODE_FULL_ACCESS;
 
 	for (size_t i = 0; i < RF_PROMISES; i++)
 		promise(planner, (enum rf_promise)i, RF_STATE_OFF, 0,
-			"mode full-access asks for none");
+			planner->plan->is_wrapped ? why_open(planner->plan)
+						  : "mode full-access asks for none");
 	set_witness(planner);
 	set_limits(planner);
 	promise_by(planner, RF_PROMISE_REAP,
 		BIT(RF_MECHANISM_CGROUP) | BIT(RF_MECHANISM_PID_NAMESPACE), RF_MECHANISM_CGROUP);
+	if (planner->plan->is_wrapped &&
+		planner->plan->promises[RF_PROMISE_REAP].state == RF_STATE_OFF)
+		promise(planner, RF_PROMISE_REAP, RF_STATE_PARTIAL, 0,
+			"without a cgroup the client kills what bubblewrap left, if it lives itself");
+	if (has_socket_rule(planner->plan))
+		set_wrapped_sockets(planner);
 	if (is_full)
 		return;
 	set_files(planner);
@@ -402,18 +445,26 @@ static enum rf_mechanism lacking(enum rf_promise which)
 	return RF_MECHANISM_LAUNCHER;
 }
 
+/* Of the options that a hint names. */
+static const char *prefix(const struct rf_planner *planner)
+{
+	return planner->plan->is_wrapped ? "rf-" : "";
+}
+
 static void hint_limits(struct rf_planner *planner)
 {
 	const char *remedy = planner->facts->mechanisms[RF_MECHANISM_CGROUP_LIMITS].remedy;
 
 	if (planner->facts->uid != 0)
-		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
+		rf_diag_hint(planner->diag, "%.250s, or --%swaive limits",
 			remedy[0]
 				? remedy
-				: "systemd-run --user --scope -p Delegate=yes …, or run it as root");
+				: "systemd-run --user --scope -p Delegate=yes …, or run it as root",
+			prefix(planner));
 	else
-		rf_diag_hint(planner->diag, "%.250s, or --waive limits",
-			remedy[0] ? remedy : "delegate the controllers in cgroup2");
+		rf_diag_hint(planner->diag, "%.250s, or --%swaive limits",
+			remedy[0] ? remedy : "delegate the controllers in cgroup2",
+			prefix(planner));
 }
 
 static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
@@ -441,12 +492,42 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 	if (which == RF_PROMISE_LIMITS)
 		hint_limits(planner);
 	else if (planner->plan->required & BIT(which))
-		rf_diag_hint(planner->diag, "it was required by --require %s", name);
+		rf_diag_hint(
+			planner->diag, "it was required by --%srequire %s", prefix(planner), name);
 	else if (planner->plan->is_strict)
 		rf_diag_hint(planner->diag, "strict needs it whole");
 	else
-		rf_diag_hint(planner->diag, "--waive %s accepts that", name);
+		rf_diag_hint(planner->diag, "--%swaive %s accepts that", prefix(planner), name);
 	return RF_REFUSED;
+}
+
+/* What is promised where nothing is confined. Bubblewrap runs without a cgroup as well. */
+static bool is_promised_open(const struct rf_plan *plan, enum rf_promise which)
+{
+	switch (which) {
+	case RF_PROMISE_REAP:
+		return !plan->is_wrapped;
+	case RF_PROMISE_LIMITS:
+		return true;
+	case RF_PROMISE_SOCKET_CREATE:
+	case RF_PROMISE_SOCKET_CONNECT:
+	case RF_PROMISE_UNIX_CONNECT:
+		return has_socket_rule(plan);
+	case RF_PROMISE_FS_READ:
+	case RF_PROMISE_FS_WRITE:
+	case RF_PROMISE_FS_DENY:
+	case RF_PROMISE_EXEC_GATE:
+	case RF_PROMISE_EXEC_AUDIT:
+	case RF_PROMISE_PROCESS_TREE:
+	case RF_PROMISE_DENIAL_RECORD:
+	case RF_PROMISE_CAPABILITIES:
+	case RF_PROMISE_ENVIRONMENT:
+	case RF_PROMISE_DESCRIPTORS:
+	case RF_PROMISE_TERMINAL:
+	case RF_PROMISES:
+		break;
+	}
+	return false;
 }
 
 static int check_promise(struct rf_planner *planner, enum rf_promise which)
@@ -475,7 +556,7 @@ static int check_promise(struct rf_planner *planner, enum rf_promise which)
 
 		return plan->is_strict && !is_best ? refuse_promise(planner, which) : 0;
 	}
-	if (is_full && which != RF_PROMISE_REAP && which != RF_PROMISE_LIMITS)
+	if (is_full && !is_promised_open(plan, which))
 		return 0;
 	if (effective->state == RF_STATE_PARTIAL && !plan->is_strict)
 		return rf_strv_addf(&plan->warnings, "%s is held in part: %s",

@@ -70,7 +70,11 @@ static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *re
 		.is_unfollowed = !sandbox->watcher.wants_events && !sandbox->controller->sandboxes,
 	};
 
-	if (plan->mode == RF_MODE_FULL_ACCESS) {
+	if (plan->is_wrapped && plan->posture == RF_POSTURE_NONE) {
+		/* Armed before bubblewrap starts, which sets its loopback up by netlink; the filter
+		 * that it installs last closes that too. */
+		rules.is_inet_open = false;
+	} else if (plan->mode == RF_MODE_FULL_ACCESS) {
 		rules.sockets = RF_BPF_SOCKETS_ALL;
 		rules.is_unix_foreign_open = true;
 	} else if (plan->posture == RF_POSTURE_NONE) {

@@ -151,6 +151,14 @@ int rf_sandbox_create(struct rf_controller *controller, struct rf_plan *plan_tak
 int rf_sandbox_start(
 	struct rf_sandbox *sandbox, const struct rf_sandbox_props *props, struct rf_diag *diag);
 /*
+ * The same for a plan that is_wrapped: the client made the first process in the leaf , and it waits
+ * for the watcher's `started` (its label must be set before it executes anything). Both pidfds are
+ * borrowed. The client reaps it and says how it ended (a wait status): rf_sandbox_wrap_ended.
+ */
+int rf_sandbox_wrap(
+	struct rf_sandbox *sandbox, int first_pidfd, int client_pidfd, struct rf_diag *diag);
+void rf_sandbox_wrap_ended(struct rf_sandbox *sandbox, int status);
+/*
  * TERM to the members, then the kill after grace_ms; 0 kills at once. The first accepted stop wins.
  */
 void rf_sandbox_stop(struct rf_sandbox *sandbox, enum rf_reason reason, uint64_t grace_ms);
@@ -172,6 +180,11 @@ int rf_spec_sandbox(const struct rf_sandbox *sandbox, const struct rf_sandbox_pr
 	unsigned int first_pass_fd, struct rf_diag *diag);
 /* supervise.c */
 int rf_sandbox_supervise(struct rf_sandbox *sandbox);
+/* Labelled and watched: limits, arm, `started`. */
+void rf_sandbox_ready(struct rf_sandbox *sandbox);
+/* wrap.c */
+int rf_sandbox_wrap_take(struct rf_sandbox *sandbox, int first_pidfd);
+void rf_sandbox_wrap_first_exited(struct rf_sandbox *sandbox);
 /* stop.c */
 void rf_sandbox_kill(struct rf_sandbox *sandbox);
 void rf_sandbox_await_empty(struct rf_sandbox *sandbox);

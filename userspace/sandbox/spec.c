@@ -91,6 +91,8 @@ static uint32_t keeper_flags(const struct rf_plan *plan)
 {
 	uint32_t flags = 0;
 
+	if (plan->is_wrapped)
+		return RF_KEEPER_ADOPTS;
 	if (plan->mode != RF_MODE_FULL_ACCESS)
 		flags |= RF_KEEPER_HAS_BWRAP;
 	if (!plan->keeps_groups && plan->mode != RF_MODE_FULL_ACCESS)

@@ -255,32 +255,30 @@ int rf_sandbox_send(struct rf_sandbox *sandbox, uint32_t kind, int value, int ex
 	return 0;
 }
 
-int rf_sandbox_start(
-	struct rf_sandbox *sandbox, const struct rf_sandbox_props *props, struct rf_diag *diag)
+static int start_keeper(struct rf_sandbox *sandbox, const struct start *start)
 {
-	struct start start rf_cleanup(start_clear) = {.control = -1,
-		.arguments = -1,
-		.keeper_spec = -1,
-		.sandbox_spec = -1,
-		.setup_stderr = -1,
-		.controller_pidfd = -1};
 	pid_t pid = -1;
-	int r = make_channels(sandbox, &start);
+	int r = spawn(&start->map, &pid);
 
-	if (r == 0)
-		r = make_specs(sandbox, props, &start, diag);
-	if (r == 0)
-		r = map_all(sandbox, props, &start);
-	if (r == 0)
-		r = spawn(&start.map, &pid);
-	if (r == 0) {
-		sandbox->keeper_pidfd = pidfd_open(pid, 0);
-		r = sandbox->keeper_pidfd < 0 ? -errno : rf_sandbox_supervise(sandbox);
+	if (r < 0)
+		return r;
+	sandbox->keeper_pidfd = pidfd_open(pid, 0);
+	return sandbox->keeper_pidfd < 0 ? -errno : rf_sandbox_supervise(sandbox);
+}
+
+#define START_EMPTY                                                                    \
+	{                                                                              \
+		.control = -1, .arguments = -1, .keeper_spec = -1, .sandbox_spec = -1, \
+		.setup_stderr = -1, .controller_pidfd = -1                             \
 	}
+
+/* Whatever comes of it is a refusal. */
+static int judge(const struct start *start, int r, struct rf_diag *diag)
+{
 	if (r == -EMFILE) {
 		r = rf_diag_refuse(diag, "too-few-descriptors",
 			"the hard limit of open files is too low: this plan needs %d",
-			2 * start.map.floor);
+			2 * start->map.floor);
 		rf_diag_hint(diag, "raise it: ulimit -Hn, or LimitNOFILE= of the unit");
 		snprintf(diag->stage, sizeof(diag->stage), "setup");
 	}
@@ -289,4 +287,48 @@ int rf_sandbox_start(
 		snprintf(diag->stage, sizeof(diag->stage), "setup");
 	}
 	return r;
+}
+
+int rf_sandbox_start(
+	struct rf_sandbox *sandbox, const struct rf_sandbox_props *props, struct rf_diag *diag)
+{
+	struct start start rf_cleanup(start_clear) = START_EMPTY;
+	int r = make_channels(sandbox, &start);
+
+	if (r == 0)
+		r = make_specs(sandbox, props, &start, diag);
+	if (r == 0)
+		r = map_all(sandbox, props, &start);
+	if (r == 0)
+		r = start_keeper(sandbox, &start);
+	return judge(&start, r, diag);
+}
+
+static int map_wrapped(struct rf_sandbox *sandbox, int client_pidfd, struct start *start)
+{
+	const struct rf_sandbox_props props = {.stdio = {-1, -1, -1}, .client_pidfd = client_pidfd};
+	int r = fd_map_new(&start->map, 32);
+
+	if (r == 0)
+		r = map_fixed(sandbox, &props, start);
+	return r < 0 ? r : fd_map_add(&start->map, RF_KEEPER_FIRST_FREE, sandbox->first_pidfd);
+}
+
+int rf_sandbox_wrap(
+	struct rf_sandbox *sandbox, int first_pidfd, int client_pidfd, struct rf_diag *diag)
+{
+	struct start start rf_cleanup(start_clear) = START_EMPTY;
+	int r = make_channels(sandbox, &start);
+
+	if (r == 0)
+		r = rf_sandbox_wrap_take(sandbox, first_pidfd);
+	if (r == 0) {
+		start.keeper_spec = rf_spec_keeper(sandbox, RF_KEEPER_FIRST_FREE + 1);
+		r = start.keeper_spec < 0 ? start.keeper_spec : 0;
+	}
+	if (r == 0)
+		r = map_wrapped(sandbox, client_pidfd, &start);
+	if (r == 0)
+		r = start_keeper(sandbox, &start);
+	return judge(&start, r, diag);
 }

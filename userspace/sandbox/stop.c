@@ -52,6 +52,13 @@ void rf_sandbox_stop(struct rf_sandbox *sandbox, enum rf_reason reason, uint64_t
 	if (sandbox->stop_reason != RF_REASON_NONE || sandbox->state >= RF_SANDBOX_EMPTYING)
 		return;
 	sandbox->stop_reason = reason;
+	/* A first process that waits at its client's gate has no keeper yet that could say its end.
+	 */
+	if (sandbox->plan->is_wrapped && sandbox->keeper_pidfd < 0) {
+		rf_sandbox_kill(sandbox);
+		rf_sandbox_await_empty(sandbox);
+		return;
+	}
 	if (grace_ms == 0 || sandbox->state == RF_SANDBOX_SETUP) {
 		rf_sandbox_kill(sandbox);
 		return;

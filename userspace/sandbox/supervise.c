@@ -70,19 +70,29 @@ static void on_spawned(
 		fail_setup(sandbox, "setup-failed", "the keeper sent no pidfd", 0);
 		return;
 	}
-	sandbox->first_pidfd = pidfd;
-	sandbox->first_pid = message->pid;
+	if (sandbox->plan->is_wrapped) {
+		rf_close(pidfd);
+	} else {
+		sandbox->first_pidfd = pidfd;
+		sandbox->first_pid = message->pid;
+	}
 	if (sandbox->is_in_bpf)
-		r = rf_bpf_label(sandbox->controller->bpf, pidfd, sandbox->cgroup->id);
+		r = rf_bpf_label(
+			sandbox->controller->bpf, sandbox->first_pidfd, sandbox->cgroup->id);
 	if (r == 0)
 		r = rf_sandbox_send(sandbox, RF_LAUNCH_LABELLED, 0, 0);
 	if (r < 0)
 		fail_setup(sandbox, "setup-failed", "labelling the first process", -r);
+	else if (sandbox->plan->is_wrapped)
+		rf_sandbox_ready(sandbox);
 }
 
 /* Tasks of ours in the leaf when the command starts: bubblewrap and the launcher. */
 static uint64_t wrapper_tasks(const struct rf_sandbox *sandbox)
 {
+	/* Bubblewrap is what was asked for. */
+	if (sandbox->plan->is_wrapped)
+		return 0;
 	return sandbox->plan->mode == RF_MODE_FULL_ACCESS ? 1 : 2;
 }
 
@@ -140,15 +150,10 @@ static void announce_start(struct rf_sandbox *sandbox)
 	emit(sandbox, event);
 }
 
-static void on_ready(struct rf_sandbox *sandbox, const struct rf_launch_message *message)
+void rf_sandbox_ready(struct rf_sandbox *sandbox)
 {
-	int r;
+	int r = apply_limits(sandbox);
 
-	if (sandbox->state != RF_SANDBOX_SETUP)
-		return;
-	sandbox->launcher_pid = message->pid;
-	sandbox->landlock_abi = (unsigned int)message->value;
-	r = apply_limits(sandbox);
 	if (r < 0) {
 		fail_setup(sandbox, "limit-unavailable", "setting the cgroup limits", -r);
 		return;
@@ -168,6 +173,15 @@ static void on_ready(struct rf_sandbox *sandbox, const struct rf_launch_message 
 		return;
 	}
 	sandbox->stage = RF_STAGE_EXEC;
+}
+
+static void on_ready(struct rf_sandbox *sandbox, const struct rf_launch_message *message)
+{
+	if (sandbox->state != RF_SANDBOX_SETUP)
+		return;
+	sandbox->launcher_pid = message->pid;
+	sandbox->landlock_abi = (unsigned int)message->value;
+	rf_sandbox_ready(sandbox);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
@@ -200,6 +214,10 @@ static void on_exited(struct rf_sandbox *sandbox, const struct rf_launch_message
 static void on_first_exited(struct rf_sandbox *sandbox, const struct rf_launch_message *message)
 {
 	sandbox->has_first_exited = true;
+	if (sandbox->plan->is_wrapped) {
+		rf_sandbox_wrap_first_exited(sandbox);
+		return;
+	}
 	if (sandbox->state == RF_SANDBOX_SETUP && !rf_diag_is_set(&sandbox->diag))
 		sandbox->status = message->value;
 	rf_sandbox_await_empty(sandbox);

@@ -187,6 +187,9 @@ bool rf_methods_dispatch(struct rf_peer *peer, struct rf_call *call)
 		{RF_METHOD_SIGNAL, method_signal},
 		{RF_METHOD_SWEEP, method_sweep},
 		{RF_METHOD_THAW, method_thaw},
+		{RF_METHOD_WRAP, rf_method_wrap},
+		{RF_METHOD_WRAP_END, rf_method_wrap_end},
+		{RF_METHOD_WRAP_START, rf_method_wrap_start},
 	};
 
 	for (size_t i = 0; i < RF_ARRAY_SIZE(methods); i++) {

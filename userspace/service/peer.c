@@ -80,6 +80,17 @@ void rf_peer_result(struct rf_peer *peer, json_t *result)
 	arrange_flush(peer);
 }
 
+void rf_peer_reply_fds(
+	struct rf_peer *peer, json_t *parameters_stolen, const int *fds, size_t n_fds)
+{
+	json_t *message rf_autojson =
+		json_pack("{s:b, s:o}", "continues", 1, "parameters", parameters_stolen);
+
+	if (!message || rf_wire_send(peer->wire, message, fds, n_fds) < 0)
+		peer->is_closing = true;
+	arrange_flush(peer);
+}
+
 void rf_peer_error(struct rf_peer *peer, const char *error, json_t *parameters_stolen)
 {
 	(void)rf_wire_error(peer->wire, error, parameters_stolen);

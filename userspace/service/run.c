@@ -61,7 +61,7 @@ static int invalid(struct rf_diag *diag, const char *name)
 		diag, "malformed-request", "parameter \"%s\" is missing or malformed", name);
 }
 
-static int read_texts(
+int rf_run_read_texts(
 	const json_t *parameters, const char *name, struct rf_strv *strv, struct rf_diag *diag)
 {
 	const json_t *array = json_object_get(parameters, name);
@@ -163,9 +163,9 @@ static int read_request(struct request *request, const json_t *parameters, struc
 		return invalid(diag, "policy");
 	r = rf_policy_from_json(policy, &request->policy, diag);
 	if (r == 0)
-		r = read_texts(parameters, "argv", &request->argv, diag);
+		r = rf_run_read_texts(parameters, "argv", &request->argv, diag);
 	if (r == 0)
-		r = read_texts(parameters, "environment", &request->environment, diag);
+		r = rf_run_read_texts(parameters, "environment", &request->environment, diag);
 	if (r != 0)
 		return r;
 	r = rf_wire_text_get(json_object_get(parameters, "cwd"), &request->cwd);
@@ -214,17 +214,24 @@ static int make_plan(struct rf_peer *peer, struct request **inout_request,
 }
 
 /* An errno that nobody expected is a refusal too: nothing ran. */
-static void refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const struct request *request,
+void rf_run_refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const char *const *argv,
 	const struct rf_plan *plan)
 {
 	if (r < 0 && !rf_diag_is_set(diag)) {
 		rf_diag_refuse(diag, "internal", "%s", strerror(-r));
 		snprintf(diag->stage, sizeof(diag->stage), "setup");
 	}
-	rf_peer_refuse(peer, diag,
-		rf_refusal_result(diag,
-			request ? (const char *const *)request->argv.items : nothing, plan,
-			&peer->service->controller->facts));
+	rf_peer_refuse(
+		peer, diag, rf_refusal_result(diag, argv, plan, &peer->service->controller->facts));
+}
+
+static void refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const struct request *request,
+	const struct rf_plan *plan)
+{
+	static const char *const nothing[] = {NULL};
+
+	rf_run_refuse(
+		peer, r, diag, request ? (const char *const *)request->argv.items : nothing, plan);
 }
 
 /* ---- Plan ----------------------------------------------------------------------------------- */
@@ -272,7 +279,7 @@ void rf_method_plan(struct rf_peer *peer, struct rf_call *call)
 	int r = request ? read_request(request, call->parameters, &diag) : -ENOMEM;
 
 	if (r == 0 && json_object_get(call->parameters, "why"))
-		r = read_texts(call->parameters, "why", &request->why, &diag);
+		r = rf_run_read_texts(call->parameters, "why", &request->why, &diag);
 	if (r == 0)
 		r = rf_controller_complete_facts(peer->service->controller, &diag);
 	if (r == 0)
@@ -339,6 +346,18 @@ static void on_ended(struct rf_sandbox *sandbox rf_unused, json_t *result, void 
 	rf_peer_result(peer, result);
 }
 
+struct rf_sandbox_watcher rf_run_watcher(struct rf_peer *peer, bool wants_events)
+{
+	return (struct rf_sandbox_watcher){
+		.started = on_started,
+		.event = on_event,
+		.notice = on_notice,
+		.ended = on_ended,
+		.userdata = peer,
+		.wants_events = wants_events,
+	};
+}
+
 static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
 {
 	for (size_t i = 0; i < plan->warnings.count; i++) {
@@ -387,6 +406,12 @@ static void tell_surroundings(struct rf_peer *peer)
 		warn(peer, "something of a dead controller may still run: see `ringfence sweep`");
 }
 
+void rf_run_tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
+{
+	tell_warnings(peer, plan);
+	tell_surroundings(peer);
+}
+
 /* The plan sorted the numbers and dropped repeated ones: bring the descriptors into its order. */
 static void align_pass_fds(const struct request *request, const struct rf_plan *plan, int *ret_fds)
 {
@@ -402,14 +427,7 @@ static int start(struct rf_peer *peer, struct request *request, struct rf_plan *
 	struct rf_diag *diag)
 {
 	struct rf_controller *controller = peer->service->controller;
-	struct rf_sandbox_watcher watcher = {
-		.started = on_started,
-		.event = on_event,
-		.notice = on_notice,
-		.ended = on_ended,
-		.userdata = peer,
-		.wants_events = request->wants_events,
-	};
+	struct rf_sandbox_watcher watcher = rf_run_watcher(peer, request->wants_events);
 	struct rf_sandbox *sandbox = NULL;
 	int pass_fds[RF_PASS_FDS_MAX] = {0};
 	int r = rf_sandbox_create(controller, plan_taken, peer->uid, &watcher, &sandbox, diag);
@@ -454,8 +472,7 @@ void rf_method_run(struct rf_peer *peer, struct rf_call *call)
 	if (r == 0)
 		r = check_handed(peer, request, plan, &diag);
 	if (r == 0) {
-		tell_warnings(peer, plan);
-		tell_surroundings(peer);
+		rf_run_tell_warnings(peer, plan);
 		r = start(peer, request, RF_TAKE(plan), &diag);
 	}
 	if (r != 0)

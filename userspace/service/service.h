@@ -9,6 +9,7 @@
  *	peer.c      one connection: messages in, calls dispatched, end of file
  *	methods.c   the short calls
  *	run.c       Run and Plan
+ *	wrap.c      Wrap: bubblewrap as the client's own child
  *	files.c     FileBatch
  */
 
@@ -78,6 +79,9 @@ int rf_peer_new(struct rf_service *service, int socket, struct rf_peer **ret_pee
 struct rf_peer *rf_peer_free(struct rf_peer *peer);
 /* Queues a reply and arranges for it to be written. */
 void rf_peer_reply(struct rf_peer *peer, json_t *parameters_stolen, bool continues);
+/* One that continues, with descriptors (borrowed). */
+void rf_peer_reply_fds(
+	struct rf_peer *peer, json_t *parameters_stolen, const int *fds, size_t n_fds);
 /* The last reply of a run: one that is too large for a message goes without its process tree. */
 void rf_peer_result(struct rf_peer *peer, json_t *result);
 void rf_peer_error(struct rf_peer *peer, const char *error, json_t *parameters_stolen);
@@ -99,3 +103,19 @@ void rf_files_cancel(struct rf_peer *peer);
 /* run.c */
 void rf_method_run(struct rf_peer *peer, struct rf_call *call);
 void rf_method_plan(struct rf_peer *peer, struct rf_call *call);
+/* Tells the peer about its sandbox. */
+struct rf_sandbox_watcher rf_run_watcher(struct rf_peer *peer, bool wants_events);
+/* Warnings of the plan, and what the user should know about this controller. */
+void rf_run_tell_warnings(struct rf_peer *peer, const struct rf_plan *plan);
+/* The refusal, with a result; an errno (r < 0) that nobody expected is one too. plan may be NULL.
+ */
+void rf_run_refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const char *const *argv,
+	const struct rf_plan *plan);
+/* A list of texts of the parameters. 0, RF_REFUSED or -ENOMEM. */
+int rf_run_read_texts(
+	const json_t *parameters, const char *name, struct rf_strv *strv, struct rf_diag *diag);
+
+/* wrap.c */
+void rf_method_wrap(struct rf_peer *peer, struct rf_call *call);
+void rf_method_wrap_start(struct rf_peer *peer, struct rf_call *call);
+void rf_method_wrap_end(struct rf_peer *peer, struct rf_call *call);

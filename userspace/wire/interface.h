@@ -17,6 +17,15 @@
  *	{ "result": object }                the last one
  * A refusal is the error io.ringfence.Refused { "refusal": object, "result": object }.
  *
+ * Wrap (more): bubblewrap's own command line, executed by the client's own child. Parameters
+ *	{ "policy", "argv", "watch" as for Run }
+ * the first reply is
+ *	{ "prepared": {"id": text, "leaf": bool, "filters": int} }
+ * with the leaf's directory, where there is one, and a descriptor for each filter. The client makes
+ * the child in the leaf, where it waits, and calls, both on the same connection and one-way:
+ * WrapStart: {} with the child's pidfd    "started" is the answer: the child may go on
+ * WrapEnd: { "status": int }              the wait status of the child; the result is the answer
+ *
  * Plan: as Run without descriptors -> { "plan": object, "warnings": [text…] }
  * Doctor: {} -> { "doctor": object }
  * List: {} -> { "sandboxes": [{"id","argv","started","uid","state","pid"}…] }
@@ -31,6 +40,9 @@
 #define RF_INTERFACE "io.ringfence"
 #define RF_METHOD_RUN RF_INTERFACE ".Run"
 #define RF_METHOD_PLAN RF_INTERFACE ".Plan"
+#define RF_METHOD_WRAP RF_INTERFACE ".Wrap"
+#define RF_METHOD_WRAP_START RF_INTERFACE ".WrapStart"
+#define RF_METHOD_WRAP_END RF_INTERFACE ".WrapEnd"
 #define RF_METHOD_LIST RF_INTERFACE ".List"
 #define RF_METHOD_KILL RF_INTERFACE ".Kill"
 #define RF_METHOD_FILE_BATCH RF_INTERFACE ".FileBatch"
