@@ -9,6 +9,9 @@ unsigned int rf_cli_closed_streams(void);
 /* Ringfence refused or failed, whatever the subcommand. */
 #define RF_STATUS_REFUSED 125
 
+/* Stops this process as SIGTSTP, which the caller has blocked, would. */
+void rf_cli_stop_self(void);
+
 int rf_cli_run(int argc, char **argv);
 int rf_cli_plan(int argc, char **argv);
 int rf_cli_doctor(int argc, char **argv);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,21 @@ static int fill_standard_streams(void)
 			return -EBADF;
 	}
 	return 0;
+}
+
+/*
+ * By the signal's own default action, so that the kernel decides whether somebody is there who
+ * could let us go on (it does not stop an orphaned process group).
+ */
+void rf_cli_stop_self(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTSTP);
+	raise(SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 static int refuse_command(const char *name)

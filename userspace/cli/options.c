@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/files.h"
+#include "cli/output.h"
 #include "policy/keys.h"
 
 enum option_id {
@@ -117,32 +118,6 @@ static int add_pass_fd(struct rf_run_options *to, const char *text, struct rf_di
 	return 0;
 }
 
-/* FILE as it is; fd:N must be open here and writable. */
-static int set_target(
-	const char **target, const char *option, const char *text, struct rf_diag *diag)
-{
-	uint64_t number;
-	int flags;
-
-	if (*target)
-		return rf_diag_refuse(diag, "option-value", "--%s is given twice", option);
-	if (!*text)
-		return rf_diag_refuse(diag, "option-value", "--%s needs FILE or fd:N", option);
-	if (strncmp(text, "fd:", 3) == 0) {
-		if (!rf_parse_u64(text + 3, &number) || number > RF_PASS_FD_MAX)
-			return rf_diag_refuse(diag, "option-value",
-				"--%s fd:N takes a number up to %d, not \"%s\"", option,
-				RF_PASS_FD_MAX, text + 3);
-		flags = fcntl((int)number, F_GETFL);
-		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-			return rf_diag_refuse(diag, "output-descriptor",
-				"descriptor %d is not open for writing (--%s)", (int)number,
-				option);
-	}
-	*target = text;
-	return 0;
-}
-
 static int set_policy_file(struct reading *reading, const char *text, struct rf_diag *diag)
 {
 	if (reading->policy_file)
@@ -191,9 +166,9 @@ static int apply(struct reading *reading, const struct rf_option *option, const 
 	case OPTION_PASS_FD:
 		return add_pass_fd(to, text, diag);
 	case OPTION_RESULT:
-		return set_target(&to->result, option->name, text, diag);
+		return rf_output_set(&to->result, option->name, text, diag);
 	case OPTION_EVENTS:
-		return set_target(&to->events, option->name, text, diag);
+		return rf_output_set(&to->events, option->name, text, diag);
 	case OPTION_QUIET:
 		to->level = RF_SAY_QUIET;
 		return 0;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -14,9 +15,36 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/say.h"
 #include "base/units.h"
 
 #define WAITING_MAX_BYTES (8U * 1024 * 1024)
+
+int rf_output_set(const char **target, const char *option, const char *text, struct rf_diag *diag)
+{
+	uint64_t number;
+	int flags;
+
+	if (*target)
+		return rf_diag_refuse(diag, "option-value", "--%s is given twice", option);
+	if (!*text)
+		return rf_diag_refuse(diag, "option-value", "--%s needs FILE or fd:N", option);
+	if (strncmp(text, "fd:", 3) == 0) {
+		if (!rf_parse_u64(text + 3, &number) || number > RF_PASS_FD_MAX)
+			return rf_diag_refuse(diag, "option-value",
+				"--%s fd:N takes a number up to %d, not \"%s\"", option,
+				RF_PASS_FD_MAX, text + 3);
+		flags = fcntl((int)number, F_GETFL);
+		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+			return rf_diag_refuse(diag, "output-descriptor",
+				"descriptor %d is not open for writing (--%s)", (int)number,
+				option);
+	}
+	*target = text;
+	return 0;
+}
 
 static int refuse_file(const char *target, const char *option, int error, struct rf_diag *diag)
 {
@@ -69,7 +97,7 @@ bool rf_output_is_interrupted(int signal_fd)
 	struct signalfd_siginfo info;
 
 	return read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
-	       info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT;
+	       info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT && info.ssi_signo != SIGCHLD;
 }
 
 int rf_output_open(const char *target, const char *option, int *ret_fd, struct rf_diag *diag)
@@ -136,4 +164,37 @@ void rf_line_writer_clear(struct rf_line_writer *writer)
 {
 	rf_buf_clear(&writer->waiting);
 	writer->written = 0;
+}
+
+void rf_line_writer_drain(struct rf_line_writer *writer, int signal_fd, const char *option)
+{
+	struct pollfd polls[] = {
+		{.fd = writer->fd, .events = POLLOUT},
+		{.fd = signal_fd, .events = POLLIN},
+	};
+
+	while (rf_line_writer_is_waiting(writer)) {
+		if (poll(polls, RF_ARRAY_SIZE(polls), -1) < 0 && errno != EINTR)
+			break;
+		if (polls[1].revents && rf_output_is_interrupted(signal_fd))
+			break;
+		if (polls[0].revents)
+			rf_line_writer_write(writer);
+	}
+	if (writer->error)
+		rf_say_error("cannot write --%s: %s", option, strerror(writer->error));
+}
+
+void rf_output_result(int fd, const json_t *result, int signal_fd)
+{
+	struct rf_line_writer writer = {.fd = fd};
+	char *text rf_autofree = rf_json_pretty(result);
+
+	if (!text)
+		return;
+	/* The writer ends its lines itself. */
+	text[strlen(text) - 1] = '\0';
+	if (rf_line_writer_add(&writer, text) == 0)
+		rf_line_writer_drain(&writer, signal_fd, "result");
+	rf_line_writer_clear(&writer);
 }

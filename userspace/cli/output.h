@@ -3,10 +3,17 @@
 
 /* --result and --events: where they go, and events on their way there. */
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/diag.h"
 #include "base/strv.h"
+
+/*
+ * Takes an option's value, once: FILE as it is; fd:N must be open here, before anything of ours is,
+ * and writable. *target is borrowed from text. 0 or RF_REFUSED.
+ */
+int rf_output_set(const char **target, const char *option, const char *text, struct rf_diag *diag);
 
 /*
  * Opens FILE (made 0600 when missing, emptied when there; its last component is not followed when
@@ -42,4 +49,12 @@ bool rf_line_writer_is_full(const struct rf_line_writer *writer);
 void rf_line_writer_write(struct rf_line_writer *writer);
 /* Drops what waits and what comes. */
 void rf_line_writer_give_up(struct rf_line_writer *writer, int error);
+/*
+ * Until the reader has it all; a signal (of signal_fd, but WINCH, CONT and CHLD) ends the wait.
+ * What was not written is said.
+ */
+void rf_line_writer_drain(struct rf_line_writer *writer, int signal_fd, const char *option);
 void rf_line_writer_clear(struct rf_line_writer *writer);
+
+/* Writes a result, in the same way. */
+void rf_output_result(int fd, const json_t *result, int signal_fd);

@@ -116,21 +116,6 @@ static void forward(struct run *run, int number, bool is_group)
 	(void)rf_wire_call_oneway(run->connection.wire, RF_METHOD_SIGNAL, parameters);
 }
 
-/*
- * By the signal's own default action, so that the kernel decides whether somebody is there who
- * could let us go on (it does not stop an orphaned process group).
- */
-static void stop_self(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTSTP);
-	raise(SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-}
-
 static bool is_job_control(int number)
 {
 	return number == SIGTSTP || number == SIGCONT;
@@ -141,7 +126,7 @@ static void follow_stop(struct run *run)
 {
 	run->terminal.has_stopped = false;
 	rf_terminal_suspend(&run->terminal);
-	stop_self();
+	rf_cli_stop_self();
 	rf_terminal_resume(&run->terminal);
 	forward(run, SIGCONT, true);
 }
@@ -180,7 +165,7 @@ static void on_signal(struct run *run, int number, bool is_group)
 		run->held_signals |= 1ULL << (number - 1);
 	/* With a terminal of its own the command's stopping is ours: an editor may refuse to. */
 	if (number == SIGTSTP && !(run->id && has_terminal))
-		stop_self();
+		rf_cli_stop_self();
 }
 
 static void read_signals(struct run *run)
@@ -485,40 +470,6 @@ static json_t *find_result(struct run *run, int r)
 	return make_result(run, run->id ? "exit" : "setup", "lost", RF_STATUS_REFUSED);
 }
 
-/* Until the reader has it all; a signal ends the wait. */
-static void drain(const struct run *run, struct rf_line_writer *writer, const char *option)
-{
-	struct pollfd polls[] = {
-		{.fd = writer->fd, .events = POLLOUT},
-		{.fd = run->signal_fd, .events = POLLIN},
-	};
-
-	while (rf_line_writer_is_waiting(writer)) {
-		if (poll(polls, RF_ARRAY_SIZE(polls), -1) < 0 && errno != EINTR)
-			break;
-		if (polls[1].revents && rf_output_is_interrupted(run->signal_fd))
-			break;
-		if (polls[0].revents)
-			rf_line_writer_write(writer);
-	}
-	if (writer->error)
-		rf_say_error("cannot write --%s: %s", option, strerror(writer->error));
-}
-
-static void write_result(const struct run *run, const json_t *result)
-{
-	struct rf_line_writer writer = {.fd = run->result_fd};
-	char *text rf_autofree = rf_json_pretty(result);
-
-	if (run->result_fd < 0 || !text)
-		return;
-	/* The writer ends its lines itself. */
-	text[strlen(text) - 1] = '\0';
-	if (rf_line_writer_add(&writer, text) == 0)
-		drain(run, &writer, "result");
-	rf_line_writer_clear(&writer);
-}
-
 static int finish(struct run *run, int r)
 {
 	bool is_kept = run->options.policy.keep_background == RF_TRUE;
@@ -532,8 +483,9 @@ static int finish(struct run *run, int r)
 	code = json_object_get(result, "exit_code");
 	status = json_is_integer(code) ? json_integer_value(code) : RF_STATUS_REFUSED;
 	rf_report_result(result, &run->options.policy);
-	drain(run, &run->events, "events");
-	write_result(run, result);
+	rf_line_writer_drain(&run->events, run->signal_fd, "events");
+	if (run->result_fd >= 0)
+		rf_output_result(run->result_fd, result, run->signal_fd);
 	/* With the background kept, its controller stays for it. */
 	if (is_kept)
 		run->connection.controller = 0;
