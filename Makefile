@@ -41,8 +41,9 @@ ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bpf_types bubblew
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep wrap
 SERVICE_SOURCES := files handed listen main methods peer run wrap
-CLI_SOURCES := args connect doctor files fs fs_batch fs_print fs_progress fs_verbs kill main options \
-	output plan plan_text print ps report request run sandboxes sweep terminal
+CLI_SOURCES := args bwrap bwrap_child bwrap_line bwrap_run connect doctor files fs fs_batch fs_print \
+	fs_progress fs_verbs kill main options output plan plan_text print ps report request run \
+	sandboxes sweep terminal
 LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \
 	tree userns
 
@@ -209,7 +210,8 @@ UNIT := $(O)/tests/unit/run
 
 tests: $(UNIT) probes library $(O)/tools/schema
 
-$(UNIT): $(UNIT_SOURCES:%.c=$(O)/%.o) $(LIBRARY_OBJECTS)
+# Of the client, what reads somebody else's words is tested by itself.
+$(UNIT): $(UNIT_SOURCES:%.c=$(O)/%.o) $(LIBRARY_OBJECTS) $(O)/userspace/cli/bwrap_line.o
 	$(call note,LINK)
 	$(Q)$(CC) $(ALL_CFLAGS) -pie -o $@ $^ $(UNIT_LIBS)
 
@@ -346,7 +348,8 @@ bench:
 	$(MAKE) programs probes $(O)/tools/plan
 	tools/bench/run
 
-MAN := ringfence.1 ringfence.3 ringfence-events.5 ringfence-fs.1 ringfence-policy.5 ringfenced.8
+MAN := ringfence.1 ringfence.3 ringfence-bwrap.1 ringfence-events.5 ringfence-fs.1 \
+	ringfence-policy.5 ringfenced.8
 
 man: $(MAN:%=out/man/%)
 

@@ -33,6 +33,8 @@ test_manpages_a13_have_the_options_of_each_command()
 	for command in run doctor ps kill freeze thaw sweep; do
 		expect_eq "$(page_options ringfence.1 "## $command")" "$(help_options "$RF" "$command")"
 	done
+	expect_eq "$(page_options ringfence-bwrap.1 '# OPTIONS')" "$("$RF" bwrap --rf-help |
+		grep -oE '^  --rf-[a-z]+' | tr -d ' ' | sort)"
 	expect_eq "$({ page_options ringfence.1 '## run'; page_options ringfence.1 '## plan'; } | sort -u)" \
 		"$(help_options "$RF" plan)"
 }

@@ -21,3 +21,4 @@ int rf_cli_freeze(int argc, char **argv);
 int rf_cli_thaw(int argc, char **argv);
 int rf_cli_sweep(int argc, char **argv);
 int rf_cli_fs(int argc, char **argv);
+int rf_cli_bwrap(int argc, char **argv);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ static const struct {
 	{"thaw", rf_cli_thaw, "let a frozen sandbox go on"},
 	{"sweep", rf_cli_sweep, "reap what a dead controller left"},
 	{"fs", rf_cli_fs, "work on files below a root"},
+	{"bwrap", rf_cli_bwrap, "bubblewrap's own command line, with everything around it"},
 };
 
 static void print_help(FILE *to)
@@ -81,6 +83,14 @@ void rf_cli_stop_self(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Installed under this name, or linked to, it is bubblewrap for whoever calls it. */
+static bool is_bubblewrap(const char *argv0)
+{
+	const char *slash = strrchr(argv0, '/');
+
+	return strcmp(slash ? slash + 1 : argv0, "bwrap") == 0;
+}
+
 static int refuse_command(const char *name)
 {
 	const char *names[RF_ARRAY_SIZE(commands) + 1] = {NULL};
@@ -110,6 +120,8 @@ int main(int argc, char **argv)
 {
 	if (fill_standard_streams() < 0)
 		return RF_STATUS_REFUSED;
+	if (argc > 0 && is_bubblewrap(argv[0]))
+		return rf_cli_bwrap(argc, argv);
 	if (argc < 2) {
 		print_help(stderr);
 		return RF_STATUS_REFUSED;

@@ -21,6 +21,9 @@
 /* Debian's is 72 KiB; a static one is below 2 MiB. */
 #define BINARY_MAX_BYTES (16U * 1024 * 1024)
 
+/* In every program of ours, and not in bubblewrap. */
+#define OURSELVES "ringfence"
+
 static const char *const system_places[] = {
 	"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", NULL};
 
@@ -95,6 +98,9 @@ static const char *read_abilities(struct rf_bwrap *bwrap)
 		return "cannot be read";
 	if (size_bytes < 4 || memcmp(data, "\177ELF", 4) != 0)
 		return "is not a program of this system";
+	/* A link or copy under that name: our own texts name versions of it too. */
+	if (memmem(data, size_bytes, OURSELVES, strlen(OURSELVES)))
+		return "is ringfence itself";
 	if (!find_version(data, size_bytes, bwrap->version))
 		return "does not say that it is bubblewrap";
 	bwrap->has_bind_fd = memmem(data, size_bytes, option, sizeof(option)) != NULL;

@@ -354,10 +354,6 @@ static void set_promises(struct rf_planner *planner)
 	set_limits(planner);
 	promise_by(planner, RF_PROMISE_REAP,
 		BIT(RF_MECHANISM_CGROUP) | BIT(RF_MECHANISM_PID_NAMESPACE), RF_MECHANISM_CGROUP);
-	if (planner->plan->is_wrapped &&
-		planner->plan->promises[RF_PROMISE_REAP].state == RF_STATE_OFF)
-		promise(planner, RF_PROMISE_REAP, RF_STATE_PARTIAL, 0,
-			"without a cgroup the client kills what bubblewrap left, if it lives itself");
 	if (has_socket_rule(planner->plan))
 		set_wrapped_sockets(planner);
 	if (is_full)
