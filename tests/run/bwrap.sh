@@ -118,20 +118,20 @@ test_b12_arguments_from_a_descriptor()
 	expect_contains "$(<want)" 'x y'
 	# shellcheck disable=SC2059
 	printf -- "$words" >words
-	printf -- '--chdir\0/usr\0' >more
-	both() { "$@" 5<words 6<more; }
+	printf -- '--chdir\0/usr\0' >further
+	both() { "$@" 5<words 6<further; }
 	outcome both plain --args 5 "${basic[@]}" --args 6 sh -c 'echo "$A"; pwd; ls /proc/self/fd' >want
 	expect_eq "$(outcome both ours --args 5 "${basic[@]}" --args 6 sh -c \
 		'echo "$A"; pwd; ls /proc/self/fd')" "$(<want)"
 	outcome both plain --args 5 --args 5 "${basic[@]}" true >want
 	expect_eq "$(outcome both ours --args 5 --args 5 "${basic[@]}" true)" "$(<want)"
 	# A directory cannot be read; the command's own --args is not ours to read.
-	both() { "$@" 5</etc 6<more; }
+	both() { "$@" 5</etc 6<further; }
 	outcome both plain --args 5 "${basic[@]}" true >want
 	expect_eq "$(outcome both ours --args 5 "${basic[@]}" true)" "$(<want)"
 	expect_eq "$(both ours "${basic[@]}" echo --args 6)" '--args 6'
 	# What is read there has no options of ours.
-	printf -- '--rf-net\0none\0' >more
+	printf -- '--rf-net\0none\0' >further
 	outcome both plain --args 6 "${basic[@]}" true >want
 	expect_eq "$(outcome both ours --args 6 "${basic[@]}" true)" "$(<want)"
 }
@@ -174,9 +174,9 @@ sys.stdout.buffer.write(op(0x20, 0, 0, 0) + op(0x15, 0, 1, int(sys.argv[1])) +
 needs test_b12_filters_block_and_sync_descriptors host
 test_b12_filters_block_and_sync_descriptors()
 {
-	filter 63 22 >uname
-	filter 102 1 >getuid
-	filtered() { "$@" 5<uname 6<getuid; }
+	filter 63 22 >filter.uname
+	filter 102 1 >filter.getuid
+	filtered() { "$@" 5<filter.uname 6<filter.getuid; }
 	for options in '--seccomp 5' '--add-seccomp-fd 5 --add-seccomp-fd 6' '--seccomp 5 --add-seccomp-fd 6'; do
 		# shellcheck disable=SC2086
 		outcome filtered plain "${basic[@]}" $options sh -c 'uname; ls /proc/self/fd' >want
@@ -189,7 +189,7 @@ test_b12_filters_block_and_sync_descriptors()
 	exec 8>block
 	echo >&8
 	wait "$!" || true
-	held() { "$@" 5<uname; }
+	held() { "$@" 5<filter.uname; }
 	outcome held plain "${basic[@]}" --unshare-pid --sync-fd 5 ls /proc/self/fd >want
 	expect_eq "$(outcome held ours "${basic[@]}" --unshare-pid --sync-fd 5 ls /proc/self/fd)" "$(<want)"
 	unshare -U sleep 7720 &
@@ -287,11 +287,11 @@ test_b12_b4_none_leaves_no_socket()
 	done
 	[[ $RF_KERNEL == host ]] ||
 		expect_contains "$(jq -c '.enforcement.promises["socket-create"].by' "$result")" bpf-lsm
-	filter 63 22 >uname
-	expect_contains "$(expect_status 1 ours --rf-net none --ro-bind / / --seccomp 5 touch ran 5<uname 2>&1)" \
+	filter 63 22 >filter.uname
+	expect_contains "$(expect_status 1 ours --rf-net none --ro-bind / / --seccomp 5 touch ran 5<filter.uname 2>&1)" \
 		--add-seccomp-fd
 	[[ ! -e ran ]]
-	expect_status 1 ours --rf-net none --ro-bind / / --add-seccomp-fd 5 "$sockets" 1 5<uname 2>/dev/null
+	expect_status 1 ours --rf-net none --ro-bind / / --add-seccomp-fd 5 "$sockets" 1 5<filter.uname 2>/dev/null
 }
 
 test_b12_c8_limits_hold_around_it()

@@ -328,8 +328,8 @@ static void set_witness(struct rf_planner *planner)
 				: why_missing(planner, RF_MECHANISM_BPF_LSM));
 }
 
-/* The filter alone holds them; BPF LSM, which must let bubblewrap set up its loopback, all but
- * netlink once more. */
+/* The filter alone holds them. BPF LSM, which must let bubblewrap set up its loopback, refuses once
+ * more what is neither netlink nor a Unix socket of the sandbox's own. */
 static void set_wrapped_sockets(struct rf_planner *planner)
 {
 	static const enum rf_promise held[] = {

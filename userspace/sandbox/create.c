@@ -71,9 +71,10 @@ static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *re
 	};
 
 	if (plan->is_wrapped && plan->posture == RF_POSTURE_NONE) {
-		/* Armed before bubblewrap starts, which sets its loopback up by netlink; the filter
-		 * that it installs last closes that too. */
+		/* Armed before bubblewrap starts, which sets its loopback up by netlink and asks a
+		 * Unix socket for the interface; the filter that it installs last closes both. */
 		rules.is_inet_open = false;
+		rules.is_unix_open = true;
 	} else if (plan->mode == RF_MODE_FULL_ACCESS) {
 		rules.sockets = RF_BPF_SOCKETS_ALL;
 		rules.is_unix_foreign_open = true;

@@ -183,7 +183,8 @@ int rf_sandbox_supervise(struct rf_sandbox *sandbox);
 /* Labelled and watched: limits, arm, `started`. */
 void rf_sandbox_ready(struct rf_sandbox *sandbox);
 /* wrap.c */
-int rf_sandbox_wrap_take(struct rf_sandbox *sandbox, int first_pidfd);
+/* The client's child, born in the leaf, as first process; any other is refused (-EPERM). */
+int rf_sandbox_wrap_take(struct rf_sandbox *sandbox, int first_pidfd, int client_pidfd);
 void rf_sandbox_wrap_first_exited(struct rf_sandbox *sandbox);
 /* stop.c */
 void rf_sandbox_kill(struct rf_sandbox *sandbox);

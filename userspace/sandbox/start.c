@@ -321,7 +321,7 @@ int rf_sandbox_wrap(
 	int r = make_channels(sandbox, &start);
 
 	if (r == 0)
-		r = rf_sandbox_wrap_take(sandbox, first_pidfd);
+		r = rf_sandbox_wrap_take(sandbox, first_pidfd, client_pidfd);
 	if (r == 0) {
 		start.keeper_spec = rf_spec_keeper(sandbox, RF_KEEPER_FIRST_FREE + 1);
 		r = start.keeper_spec < 0 ? start.keeper_spec : 0;

@@ -51,25 +51,79 @@ static int read_field(const char *path, const char *name, char *ret_text, size_t
 	return -ENOENT;
 }
 
-int rf_sandbox_wrap_take(struct rf_sandbox *sandbox, int first_pidfd)
+/* The pid of a pidfd, or the parent's of a pid. 0 or -errno. */
+static int read_pid(const char *path, const char *name, pid_t *ret_pid)
 {
-	char path[48];
 	char text[32];
 	uint64_t pid;
+	int r = read_field(path, name, text, sizeof(text));
+
+	if (r < 0)
+		return r;
+	/* -1: gone already; 0: of another PID namespace. */
+	if (!rf_parse_u64(text, &pid) || pid == 0 || pid > INT32_MAX)
+		return -ESRCH;
+	*ret_pid = (pid_t)pid;
+	return 0;
+}
+
+static int pid_of(int pidfd, pid_t *ret_pid)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	return read_pid(path, "Pid", ret_pid);
+}
+
+struct member {
+	pid_t pid;
+	bool is_found;
+};
+
+static void find_member(pid_t pid, int pidfd rf_unused, void *userdata)
+{
+	struct member *member = userdata;
+
+	member->is_found |= pid == member->pid;
+}
+
+/*
+ * The keeper will kill it: it must be the client's own child, born in the leaf. While it waits at
+ * its parent's gate its number stays its own.
+ */
+static int check_first(const struct rf_sandbox *sandbox, int client_pidfd)
+{
+	struct member member = {.pid = sandbox->first_pid};
+	char path[32];
+	pid_t parent = 0;
+	pid_t client = 0;
+	int r = pid_of(client_pidfd, &client);
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)sandbox->first_pid);
+	if (r == 0)
+		r = read_pid(path, "PPid", &parent);
+	if (r == 0 && sandbox->cgroup)
+		r = rf_cgroup_each_member(sandbox->cgroup, find_member, &member);
+	if (r < 0)
+		return r;
+	return parent == client && (!sandbox->cgroup || member.is_found) ? 0 : -EPERM;
+}
+
+int rf_sandbox_wrap_take(struct rf_sandbox *sandbox, int first_pidfd, int client_pidfd)
+{
 	int r;
 
 	sandbox->first_pidfd = fcntl(first_pidfd, F_DUPFD_CLOEXEC, 3);
 	if (sandbox->first_pidfd < 0)
 		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", first_pidfd);
-	r = read_field(path, "Pid", text, sizeof(text));
+	r = pid_of(first_pidfd, &sandbox->first_pid);
+	if (r == 0)
+		r = check_first(sandbox, client_pidfd);
 	if (r < 0)
-		return r;
-	/* -1: gone already; 0: of another PID namespace. */
-	if (!rf_parse_u64(text, &pid) || pid == 0)
-		return -ESRCH;
-	sandbox->first_pid = sandbox->launcher_pid = (pid_t)pid;
-	return 0;
+		/* Not ours to signal. */
+		sandbox->first_pidfd = rf_close(sandbox->first_pidfd);
+	sandbox->launcher_pid = sandbox->first_pid;
+	return r;
 }
 
 /* Bubblewrap's own init ends by itself, once it has reaped its children. */
