@@ -426,3 +426,59 @@ test_b12_an_ordinary_user_has_what_there_is()
 	wait_for 5 gone 'sleep 7728'
 	wait "$!" || true
 }
+
+# A shell with job control on a terminal: interrupt, stop, go on.
+at_terminal='import os, pty, select, sys, time
+child, fd = pty.fork()
+if child == 0:
+    os.execvp("bash", ["bash", "--norc", "--noediting", "-i"])
+seen = ""
+def until(mark):
+    global seen
+    end = time.time() + 20 * int(os.environ["RF_SCALE"])
+    while mark not in seen and time.time() < end:
+        if select.select([fd], [], [], 0.1)[0]:
+            seen += os.read(fd, 4096).decode()
+    if mark not in seen:
+        sys.exit(f"no {mark!r} in {seen!r}")
+    seen = seen.partition(mark)[2]
+def say(line): os.write(fd, line.encode())
+say("PS1= PS2=; stty -echo; echo on\"\"ly\n")
+until("only")
+bwrap = sys.argv[1] + " --ro-bind / / --dev-bind /dev /dev --proc /proc "
+say(bwrap + "sh -c \"trap : INT; echo ready; sleep 9; exit 5\"\n")
+until("ready")
+time.sleep(0.2)
+say("\x03")
+say("echo status=$?\n")
+until("status=130")
+say(bwrap + "sh -c \"echo waiting; sleep 2; echo after; tty </dev/tty\"\n")
+until("waiting")
+say("\x1a")
+say("echo status=$?; fg; echo status=$?\n")
+until("status=148")
+until("after")
+until("/dev/")
+until("status=0")'
+
+needs test_b12_c9_job_control_is_as_without_us host
+test_b12_c9_job_control_is_as_without_us()
+{
+	python3 -c "$at_terminal" bwrap
+	python3 -c "$at_terminal" "$RF bwrap"
+}
+
+needs test_b12_outputs_of_ours_are_closed_to_the_command host
+test_b12_outputs_of_ours_are_closed_to_the_command()
+{
+	want=$(outcome plain "${basic[@]}" ls /proc/self/fd)
+	expect_eq "$(outcome ours --rf-result fd:5 --rf-events fd:6 "${basic[@]}" ls /proc/self/fd 5>r 6>e)" "$want"
+	expect_json r .reason exit
+	expect_eq "$(tail -n1 e | jq -r .event)" stop
+	expect_contains "$(expect_status 1 ours --rf-result fd:9 "${basic[@]}" touch ran 2>&1)" \
+		'descriptor 9 is not open for writing'
+	# A failure of ours is a result too.
+	expect_status 1 ours --rf-result r --rf-net loopback "${basic[@]}" touch ran 2>/dev/null
+	expect_json r '.reason, .exit_code, .refusal.code' $'setup\n1\ncontradiction'
+	[[ ! -e ran ]]
+}
