@@ -200,6 +200,35 @@ test_b12_filters_block_and_sync_descriptors()
 	kill "$sleeper"
 }
 
+# As flatpak calls it: most options by descriptor, data and filters by descriptor, hundreds of binds.
+needs test_b12_a_long_line_as_programs_make_it host
+test_b12_a_long_line_as_programs_make_it()
+{
+	local -a options=(--ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64
+		--symlink usr/bin /bin --proc /proc --dev /dev --tmpfs /tmp --perms 0700 --dir /run/user/0
+		--unshare-all --die-with-parent --new-session --clearenv --setenv PATH /usr/bin --chdir /)
+	local i
+	for i in {1..400}; do
+		options+=(--setenv "V$i" "value $i" --ro-bind-try "/etc/hosts" "/app/$i" --perms 0755 --dir "/app/d$i")
+	done
+	printf '%s\0' "${options[@]}" >options
+	echo '[Application]' >info
+	echo passwd >passwd
+	filter 63 22 >filter.uname
+	long()
+	{
+		"$@" --args 5 --perms 0600 --ro-bind-data 6 /.flatpak-info --file 7 /etc/passwd \
+			--add-seccomp-fd 8 --json-status-fd 9 -- sh -c \
+			'env | sort; ls / /app | sort; cat /.flatpak-info /etc/passwd; uname; ls /proc/self/fd; exit 6' \
+			5<options 6<info 7<passwd 8<filter.uname 9>status
+	}
+	outcome long plain >want
+	[[ $(wc -l <want) -gt 1000 ]]
+	expect_contains "$(<want)" 'status 6'
+	expect_eq "$(outcome long ours)" "$(<want)"
+	expect_eq "$(outcome long ours --rf-timeout 1m --rf-grace 1s)" "$(<want)"
+}
+
 needs test_b12_a_link_named_bwrap_is_bubblewrap host
 test_b12_a_link_named_bwrap_is_bubblewrap()
 {
