@@ -228,8 +228,6 @@ void rf_run_refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const char
 static void refuse(struct rf_peer *peer, int r, struct rf_diag *diag, const struct request *request,
 	const struct rf_plan *plan)
 {
-	static const char *const nothing[] = {NULL};
-
 	rf_run_refuse(
 		peer, r, diag, request ? (const char *const *)request->argv.items : nothing, plan);
 }
