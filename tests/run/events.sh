@@ -100,6 +100,14 @@ test_d2_processes_are_counted()
 	expect_json r.json '[.processes.started, .processes.execs]' '[1,1]'
 }
 
+needs test_d2_what_nobody_follows_is_counted_whole root cgroup bpf-trace host
+test_d2_what_nobody_follows_is_counted_whole()
+{
+	# More than a ring holds, and no record of them wakes its reader.
+	"$RF" run --result r.json -- "$(probe forkexec)" 4000 >out
+	expect_json r.json '[.complete, .lost_events, .processes.execs]' '[true,0,4001]'
+}
+
 needs test_d2_threads_are_no_processes root cgroup bpf-trace
 test_d2_threads_are_no_processes()
 {
