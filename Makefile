@@ -57,7 +57,7 @@ LIBRINGFENCE_REQUIRES := liburing libcrypto
 LIBRINGFENCE_ABI := 0
 
 # BPF objects: one concern a file, linked into one skeleton.
-BPF_SOURCES := exec socket tree
+BPF_SOURCES := egress exec socket tree
 
 PROBES := $(sort $(notdir $(basename $(wildcard tests/probes/*.c))))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/*.c))

@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define RF_ABI_VERSION 1U
+#define RF_ABI_VERSION 3U
 
 /* ---- Sizes, each with its reason ------------------------------------------------------------ */
 
@@ -21,6 +21,11 @@
 #define RF_RINGS_MAX 1024U
 /* Socket files that policies name, all sandboxes together. */
 #define RF_UNIX_INODES_MAX 16384U
+/* Entries of destinations, all sandboxes together: a rule with a range of ports takes up to 30. */
+#define RF_DESTINATIONS_MAX 524288U
+/* Ports of the loopback that sandboxes bound, all together and each. */
+#define RF_PORTS_MAX 131072U
+#define RF_PORTS_EACH_MAX 4096U
 /* What one sandbox may name beyond its posture. */
 #define RF_FAMILIES_MAX 16
 /* Room for a ring when its controller asks for none in particular; a power of two. */
@@ -54,6 +59,20 @@ enum rf_socket_posture { RF_SOCKETS_ALL = 0, RF_SOCKETS_NONE = 1, RF_SOCKETS_LIS
 /* Nobody follows the records, and no other sandbox writes to this ring: its reader need not be
  * woken for each. */
 #define RF_RULE_UNFOLLOWED 16U
+/* The map of destinations has entries of this sandbox. */
+#define RF_RULE_DESTINATIONS 256U
+/* Among them some for every public address. */
+#define RF_RULE_PUBLIC 512U
+
+/* Which addresses may be reached and bound. */
+enum rf_egress {
+	/* Every one: other postures, or walls other than these hooks. */
+	RF_EGRESS_ANY = 0,
+	/* The host's loopback. */
+	RF_EGRESS_LOOPBACK = 1,
+	/* What the map of destinations names, and the loopback's ports that the sandbox bound. */
+	RF_EGRESS_RULES = 2,
+};
 
 struct rf_entry {
 	__u32 state;
@@ -61,8 +80,48 @@ struct rf_entry {
 	__u32 flags;
 	__u32 ring;
 	__u32 n_families;
-	__u32 reserved;
+	/* enum rf_egress. */
+	__u32 egress;
 	__u32 families[RF_FAMILIES_MAX];
+	/* Bit n: some destination has a port prefix of n bits. */
+	__u32 port_lengths;
+	__u32 reserved;
+};
+
+/* Network order; IPv4 as ::ffff:a.b.c.d. */
+struct rf_address {
+	__u32 word[4];
+};
+
+enum rf_destination_kind {
+	RF_DESTINATION_V4 = 4,
+	RF_DESTINATION_V6 = 6,
+	RF_DESTINATION_PUBLIC = 1
+};
+
+/*
+ * Of the prefix tree: sandbox, kind, length of the port's prefix, port (network order, masked),
+ * then the address, of which any prefix can be meant. prefix_bits counts from sandbox on.
+ */
+struct rf_destination_key {
+	__u32 prefix_bits;
+	__u32 sandbox[2];
+	__u8 kind;
+	__u8 port_bits;
+	__u16 port;
+	struct rf_address address;
+};
+#define RF_DESTINATION_FIXED_BITS 96U
+/* Value: the rule names loopback addresses alone. Without it a rule, however wide, names none. */
+#define RF_DESTINATION_LOOPBACK 1U
+
+/* A port that a sandbox's own socket holds. Host order. */
+struct rf_port_key {
+	__u64 sandbox;
+	struct rf_address address;
+	__u16 port;
+	__u16 protocol;
+	__u32 reserved;
 };
 
 enum rf_lost_cause {
@@ -82,6 +141,10 @@ struct rf_counters {
 	__u64 denials;
 	__u64 escapes;
 	__u64 lost[RF_LOST_CAUSES];
+	/* Of the denials, those by LSM programs. */
+	__u64 denials_by_lsm;
+	/* Ports that the sandbox holds now. */
+	__u64 ports;
 };
 
 struct rf_label {
@@ -215,6 +278,9 @@ enum rf_denial_op {
 	RF_DENIAL_UNIX_CONNECT = 4,
 	RF_DENIAL_UNIX_SEND = 5,
 	RF_DENIAL_SOCKET_LISTEN = 6,
+	RF_DENIAL_SOCKET_SEND = 32,
+	/* The packet carries a route of its own: options, routing header. */
+	RF_DENIAL_SOCKET_ROUTE = 33,
 };
 
 enum rf_denial_by { RF_BY_LSM = 1, RF_BY_CGROUP = 2 };
@@ -228,6 +294,10 @@ struct rf_record_denial {
 	__u32 protocol;
 	/* Positive. */
 	__u32 error;
+	/* Of IP sockets: what was to be reached or bound. */
+	struct rf_address address;
+	__u32 port;
+	__u32 has_address;
 };
 
 /* Everything behind struct rf_record_exec, at most. */
@@ -237,8 +307,12 @@ struct rf_record_denial {
 #define RF_ABI_AT(type, member, bytes) \
 	_Static_assert(__builtin_offsetof(struct type, member) == (bytes), #type "." #member)
 
-RF_ABI_SIZE(rf_entry, 88);
-RF_ABI_SIZE(rf_counters, 72);
+RF_ABI_SIZE(rf_entry, 96);
+RF_ABI_AT(rf_entry, egress, 20);
+RF_ABI_SIZE(rf_destination_key, 32);
+RF_ABI_AT(rf_destination_key, address, 16);
+RF_ABI_SIZE(rf_port_key, 32);
+RF_ABI_SIZE(rf_counters, 88);
 RF_ABI_SIZE(rf_label, 8);
 RF_ABI_SIZE(rf_unix_key, 24);
 RF_ABI_SIZE(rf_ring_owner, 16);
@@ -252,6 +326,6 @@ RF_ABI_SIZE(rf_record_exec, 104);
 RF_ABI_AT(rf_record_exec, exe_bytes, 88);
 RF_ABI_SIZE(rf_record_exit, 88);
 RF_ABI_SIZE(rf_record_escape, 56);
-RF_ABI_SIZE(rf_record_denial, 72);
+RF_ABI_SIZE(rf_record_denial, 96);
 
 #endif

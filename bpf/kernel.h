@@ -159,12 +159,27 @@ struct task_struct {
 	struct css_set *cgroups;
 } RF_CORE;
 
+struct in6_addr {
+	union {
+		__u32 u6_addr32[4];
+	} in6_u;
+} RF_CORE;
+
 struct sock_common {
+	__u32 skc_rcv_saddr;
+	__u16 skc_num;
 	unsigned short skc_family;
+	struct in6_addr skc_v6_rcv_saddr;
 } RF_CORE;
 
 struct sock {
 	struct sock_common __sk_common;
+	__u16 sk_protocol;
+} RF_CORE;
+
+struct msghdr {
+	void *msg_name;
+	int msg_namelen;
 } RF_CORE;
 
 struct unix_sock {

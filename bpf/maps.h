@@ -48,6 +48,31 @@ struct {
 	__type(value, __u8);
 } rf_unix_inodes __weak SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RF_DESTINATIONS_MAX);
+	__type(key, struct rf_destination_key);
+	__type(value, __u32);
+} rf_destinations __weak SEC(".maps");
+
+/* How many sockets hold the port. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RF_PORTS_MAX);
+	__type(key, struct rf_port_key);
+	__type(value, __u32);
+} rf_ports __weak SEC(".maps");
+
+/* The port of rf_ports that a socket holds. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rf_port_key);
+} rf_bound __weak SEC(".maps");
+
 struct rf_ring_template {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RF_RING_DEFAULT_BYTES);

@@ -77,7 +77,8 @@ static __always_inline void rf_count_lost(__u64 id, enum rf_lost_cause cause)
 		__sync_fetch_and_add(&counters->lost[cause & (RF_LOST_CAUSES - 1)], 1);
 }
 
-/* Identity of the process that task belongs to; every process is known by its leader. */
+/* Identity of the process that task belongs to; every process is known by its leader. task NULL:
+ * the record was zeroed and stays so. */
 static __always_inline void rf_record_fill(struct rf_record *record, enum rf_record_kind kind,
 	__u32 size, const struct rf_member *member, struct task_struct *task)
 {
@@ -86,11 +87,13 @@ static __always_inline void rf_record_fill(struct rf_record *record, enum rf_rec
 	record->size = size;
 	record->time_ns = bpf_ktime_get_boot_ns();
 	record->sandbox = member->id;
+	record->flags = member->flags;
+	record->reserved = 0;
+	if (!task)
+		return;
 	record->pid = BPF_CORE_READ(task, pid);
 	record->tgid = BPF_CORE_READ(task, tgid);
 	record->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	record->flags = member->flags;
-	record->reserved = 0;
 }
 
 /*
@@ -132,11 +135,21 @@ static __always_inline void rf_emit(const struct rf_member *member, void *record
 	rf_emit_waking(member, record, size, 0);
 }
 
-/* Tells of a refusal and counts it. */
-static __always_inline void rf_emit_denial(const struct rf_member *member, enum rf_denial_by by,
-	enum rf_denial_op op, __u32 family, __u32 type, __u32 protocol)
+/* What a refused call was about. */
+struct rf_refused {
+	__u32 family;
+	__u32 type;
+	__u32 protocol;
+	/* NULL: the call names none. */
+	const struct rf_address *address;
+	__u16 port;
+};
+
+/* Tells of a refusal and counts it. task: who called; NULL: nobody that can be named. */
+static __always_inline void rf_emit_refused(const struct rf_member *member,
+	struct task_struct *task, enum rf_denial_by by, enum rf_denial_op op,
+	const struct rf_refused *refused)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct rf_counters *counters = rf_counters_of(member->id);
 	struct rf_record_denial record;
 
@@ -144,13 +157,29 @@ static __always_inline void rf_emit_denial(const struct rf_member *member, enum 
 	rf_record_fill(&record.header, RF_RECORD_DENIAL, sizeof(record), member, task);
 	record.op = op;
 	record.by = by;
-	record.family = family;
-	record.type = type;
-	record.protocol = protocol;
+	record.family = refused->family;
+	record.type = refused->type;
+	record.protocol = refused->protocol;
 	record.error = 1; /* EPERM */
-	if (counters)
+	if (refused->address) {
+		record.address = *refused->address;
+		record.port = refused->port;
+		record.has_address = 1;
+	}
+	if (counters) {
 		__sync_fetch_and_add(&counters->denials, 1);
+		if (by == RF_BY_LSM)
+			__sync_fetch_and_add(&counters->denials_by_lsm, 1);
+	}
 	rf_emit_waking(member, &record, sizeof(record), 1);
+}
+
+static __always_inline void rf_emit_denial(const struct rf_member *member, enum rf_denial_by by,
+	enum rf_denial_op op, __u32 family, __u32 type, __u32 protocol)
+{
+	struct rf_refused refused = {.family = family, .type = type, .protocol = protocol};
+
+	rf_emit_refused(member, (struct task_struct *)bpf_get_current_task(), by, op, &refused);
 }
 
 #endif

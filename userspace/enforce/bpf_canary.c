@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -133,6 +134,70 @@ static int try_reach_own(void)
 	return fd < 0 ? -fd : try_reach(&name, bytes);
 }
 
+static int try_call4(enum rf_canary_ask ask)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int type = ask == RF_CANARY_LISTEN4 ? SOCK_STREAM : SOCK_DGRAM;
+	int fd rf_autoclose = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	int r = 0;
+
+	if (fd < 0)
+		return errno;
+	if (ask == RF_CANARY_CONNECT4)
+		r = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	else if (ask == RF_CANARY_SEND4)
+		r = (int)sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to));
+	else if (ask == RF_CANARY_LISTEN4)
+		r = listen(fd, 1);
+	to.sin_addr.s_addr = 0;
+	to.sin_port = 0;
+	if (ask == RF_CANARY_BIND4)
+		r = bind(fd, (struct sockaddr *)&to, sizeof(to));
+	return r < 0 ? errno : 0;
+}
+
+static int try_call6(enum rf_canary_ask ask)
+{
+	struct sockaddr_in6 to = {
+		.sin6_family = AF_INET6, .sin6_port = htons(9), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	int fd rf_autoclose = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r = 0;
+
+	if (fd < 0)
+		return errno;
+	if (ask == RF_CANARY_CONNECT6)
+		r = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	else if (ask == RF_CANARY_SEND6)
+		r = (int)sendto(fd, "", 1, 0, (struct sockaddr *)&to, sizeof(to));
+	to.sin6_addr = in6addr_any;
+	to.sin6_port = 0;
+	if (ask == RF_CANARY_BIND6)
+		r = bind(fd, (struct sockaddr *)&to, sizeof(to));
+	return r < 0 ? errno : 0;
+}
+
+/* Sends to a port of its own: as it is, with options that mean nothing, or once it is closed. */
+static int try_own_port(enum rf_canary_ask ask)
+{
+	static const unsigned char no_operation[4] = {1, 1, 1, 1};
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof(at);
+	int fd rf_autoclose = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int from rf_autoclose = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || from < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+		getsockname(fd, (struct sockaddr *)&at, &bytes) < 0)
+		return errno;
+	if (ask == RF_CANARY_CLOSED_PORT)
+		fd = rf_close(fd);
+	if (ask == RF_CANARY_ROUTE &&
+		setsockopt(from, IPPROTO_IP, IP_OPTIONS, no_operation, sizeof(no_operation)) < 0)
+		return errno;
+	return sendto(from, "", 1, 0, (struct sockaddr *)&at, sizeof(at)) < 0 ? errno : 0;
+}
+
 static int try_process(int program_fd)
 {
 	char *argv[] = {(char[]){RF_CANARY_ARGUMENT}, NULL};
@@ -186,6 +251,19 @@ static int answer(const struct rf_canary *canary, enum rf_canary_ask ask)
 		return try_send(&canary->datagram, canary->datagram_bytes);
 	case RF_CANARY_REACH_OWN:
 		return try_reach_own();
+	case RF_CANARY_CONNECT4:
+	case RF_CANARY_SEND4:
+	case RF_CANARY_BIND4:
+	case RF_CANARY_LISTEN4:
+		return try_call4(ask);
+	case RF_CANARY_CONNECT6:
+	case RF_CANARY_SEND6:
+	case RF_CANARY_BIND6:
+		return try_call6(ask);
+	case RF_CANARY_ROUTE:
+	case RF_CANARY_OWN_PORT:
+	case RF_CANARY_CLOSED_PORT:
+		return try_own_port(ask);
 	case RF_CANARY_PROCESS:
 		return try_process(canary->program_fd);
 	}

@@ -24,6 +24,18 @@ enum rf_canary_ask {
 	RF_CANARY_REACH_FOREIGN,
 	RF_CANARY_SEND_FOREIGN,
 	RF_CANARY_REACH_OWN,
+	/* UDP to port 9 of the loopback. */
+	RF_CANARY_CONNECT4,
+	RF_CANARY_CONNECT6,
+	RF_CANARY_SEND4,
+	RF_CANARY_SEND6,
+	/* To every address. */
+	RF_CANARY_BIND4,
+	RF_CANARY_BIND6,
+	RF_CANARY_LISTEN4, /* a TCP socket that was never bound */
+	RF_CANARY_ROUTE,   /* a packet with IP options, to a port of its own */
+	RF_CANARY_OWN_PORT,
+	RF_CANARY_CLOSED_PORT,
 	/* Forks a child that execs a tiny program; the program's wait status instead of an errno.
 	 */
 	RF_CANARY_PROCESS,

@@ -45,6 +45,10 @@ const char *rf_bpf_map_name(enum rf_bpf_map map)
 		return "rf_labels";
 	case RF_BPF_MAP_UNIX_INODES:
 		return "rf_unix_inodes";
+	case RF_BPF_MAP_DESTINATIONS:
+		return "rf_destinations";
+	case RF_BPF_MAP_PORTS:
+		return "rf_ports";
 	case RF_BPF_MAP_RINGS:
 		return "rf_rings";
 	case RF_BPF_MAP_RING_OWNERS:
