@@ -29,7 +29,7 @@ note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 # ---- Phase 1: sources, sorted -------------------------------------------------------------------
 
 BASE_SOURCES := clock diag fd json path place say strv units
-POLICY_SOURCES := facts git_config git_directory inside keys nearest plan plan_deadline plan_environment \
+POLICY_SOURCES := facts git_config git_directory inside keys nearest net plan plan_deadline plan_environment \
 	plan_git plan_grants plan_json plan_mounts plan_own plan_program plan_promises plan_runtime \
 	plan_view plan_workspace policy policy_json read read_json read_yaml resolve tree why
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
@@ -37,7 +37,8 @@ HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace che
 WIRE_SOURCES := service text varlink
 FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flow_change glob glob_brace \
 	glob_segment glob_walk lift list names names_change open remove request resolve temporary walk where
-ENFORCE_SOURCES := bpf bpf_canary bpf_explain bpf_load bpf_set bpf_types bubblewrap cgroup seccomp
+ENFORCE_SOURCES := bpf bpf_canary bpf_destinations bpf_explain bpf_load bpf_set bpf_types \
+	bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep wrap
 SERVICE_SOURCES := files handed listen main methods peer run wrap

@@ -23,6 +23,7 @@
 #define RF_UNIX_INODES_MAX 16384U
 /* Entries of destinations, all sandboxes together: a rule with a range of ports takes up to 30. */
 #define RF_DESTINATIONS_MAX 524288U
+#define RF_DESTINATIONS_EACH_MAX 131072U
 /* Ports of the loopback that sandboxes bound, all together and each. */
 #define RF_PORTS_MAX 131072U
 #define RF_PORTS_EACH_MAX 4096U

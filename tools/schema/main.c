@@ -134,6 +134,8 @@ static json_t *schema_of(enum rf_key_type type)
 		return json_pack("{s:s, s:o, s:{s:s, s:s}}", "type", "object", "propertyNames",
 			text_schema(VARIABLE, RF_NAME_MAX_BYTES), "additionalProperties", "type",
 			"string", "pattern", NO_NUL);
+	case RF_KEY_DESTINATIONS:
+		return list_of(text_schema(NO_NUL, 255));
 	case RF_KEY_FAMILIES:
 		return list_of(one_of(family_names()));
 	case RF_KEY_PROMISES:

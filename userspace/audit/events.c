@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "policy/net.h"
 
 const char *rf_event_denial_op(uint32_t op)
 {
@@ -24,6 +26,10 @@ const char *rf_event_denial_op(uint32_t op)
 		return "socket-listen";
 	case RF_DENIAL_UNIX_SEND:
 		return "unix-send";
+	case RF_DENIAL_SOCKET_SEND:
+		return "socket-send";
+	case RF_DENIAL_SOCKET_ROUTE:
+		return "socket-route";
 	}
 	return NULL;
 }
@@ -71,7 +77,7 @@ static int decode_denial(const void *record, size_t size_bytes, struct rf_event 
 	if (size_bytes != sizeof(*denial))
 		return -EPROTO;
 	if (!rf_event_denial_op(denial->op) || !rf_event_denial_by(denial->by) ||
-		denial->error == 0 || denial->error > 4095)
+		denial->port > UINT16_MAX || denial->error == 0 || denial->error > 4095)
 		return -EPROTO;
 	event->denial = denial;
 	return 0;
@@ -246,6 +252,37 @@ static int put_exit(json_t *object, const struct rf_record_exit *record)
 	return r ? r : put_number(object, "write_bytes", record->write_bytes);
 }
 
+/* The narrowest option that would have let it through; a place to bind has none. */
+static int put_grant(json_t *object, const struct rf_record_denial *denial, uint16_t port)
+{
+	static const struct rf_address none;
+	uint8_t address[16];
+	char text[RF_NET_TEXT_BYTES];
+	bool is_v4 = denial->family == AF_INET;
+
+	memcpy(address, &denial->address, sizeof(address));
+	if ((denial->op != RF_DENIAL_SOCKET_CONNECT && denial->op != RF_DENIAL_SOCKET_SEND) ||
+		memcmp(address + (is_v4 ? 12 : 0), &none, is_v4 ? 4 : 16) == 0)
+		return put(object, "grant", json_null());
+	rf_net_text(address, port, text);
+	return put(object, "grant", json_sprintf("--allow %s", text));
+}
+
+/* Port 0: the protocol has none. */
+static int put_address(json_t *object, const struct rf_record_denial *denial)
+{
+	uint16_t port = (uint16_t)denial->port;
+	uint8_t address[16];
+	char text[RF_NET_TEXT_BYTES];
+	int r;
+
+	memcpy(address, &denial->address, sizeof(address));
+	rf_net_text(address, 0, text);
+	r = put(object, "address", json_string(text));
+	r = r ? r : put_number(object, "port", port);
+	return r ? r : put_grant(object, denial, port);
+}
+
 static int put_denial(json_t *object, const struct rf_record_denial *denial)
 {
 	const char *error = strerrorname_np((int)denial->error);
@@ -255,7 +292,8 @@ static int put_denial(json_t *object, const struct rf_record_denial *denial)
 	r = r ? r : put(object, "by", json_string(rf_event_denial_by(denial->by)));
 	r = r ? r : put_number(object, "family", denial->family);
 	r = r ? r : put_number(object, "type", denial->type);
-	return r ? r : put_number(object, "protocol", denial->protocol);
+	r = r ? r : put_number(object, "protocol", denial->protocol);
+	return r || !denial->has_address ? r : put_address(object, denial);
 }
 
 static int put_kind(json_t *object, const struct rf_event *event)

@@ -65,9 +65,14 @@ static void print_network(const json_t *network)
 {
 	const char *posture = rf_json_get_text(network, "posture");
 	const json_t *families = json_object_get(network, "families");
+	const json_t *allow = json_object_get(network, "allow");
 
 	printf("%-12s ", "network");
 	rf_print_text(posture ? posture : "-");
+	if (json_array_size(allow) > 0) {
+		printf(" ");
+		rf_print_words(allow);
+	}
 	printf(", Unix sockets %s", rf_json_get_bool(network, "unix", false) ? "open" : "closed");
 	if (json_array_size(families) > 0) {
 		printf(", also ");

@@ -3,6 +3,7 @@
 #include "cli/report.h"
 
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,19 @@ static void report_limit(const char *name, const struct rf_policy *policy)
 	}
 }
 
+/* "127.0.0.3 port 8000/tcp". */
+static void address_text(const json_t *denial, const char *address, char *ret_text, size_t size)
+{
+	uint64_t protocol = rf_json_get_u64(denial, "protocol", 0);
+	uint64_t port = rf_json_get_u64(denial, "port", 0);
+	const char *name = protocol == IPPROTO_TCP ? "/tcp" : protocol == IPPROTO_UDP ? "/udp" : "";
+
+	if (port)
+		snprintf(ret_text, size, "%.64s port %" PRIu64 "%s", address, port, name);
+	else
+		snprintf(ret_text, size, "%.64s", address);
+}
+
 static void report_denial(const json_t *denial)
 {
 	const char *op = rf_json_get_text(denial, "op");
@@ -68,15 +82,22 @@ static void report_denial(const json_t *denial)
 	const char *error = rf_json_get_text(denial, "errno");
 	const char *by = rf_json_get_text(denial, "by");
 	uint64_t count = rf_json_get_u64(denial, "count", 1);
-	char times[32] = "";
+	const char *address = rf_json_get_text(denial, "address");
+	const char *grant = rf_json_get_text(denial, "grant");
+	char times[32] = "", text[160];
 
-	/* Of a socket there is a family. */
-	if (!path)
+	if (address)
+		address_text(denial, address, text, sizeof(text));
+	/* Of a socket without one there is a family. */
+	if (address)
+		path = text;
+	else if (!path)
 		path = rf_family_name((int)rf_json_get_u64(denial, "family", 0));
 	if (count > 1)
 		snprintf(times, sizeof(times), ", %" PRIu64 " times", count);
-	rf_say("denied: %s%s%s (%s%s%s%s)", op ? op : "access", path ? " " : "", path ? path : "",
-		error ? error : "refused", by ? " by " : "", by ? by : "", times);
+	rf_say("denied: %s%s%s (%s%s%s%s)%s%s", op ? op : "access", path ? " " : "",
+		path ? path : "", error ? error : "refused", by ? " by " : "", by ? by : "", times,
+		grant ? "; would be allowed by " : "", grant ? grant : "");
 }
 
 void rf_report_result(const json_t *result, const struct rf_policy *policy)

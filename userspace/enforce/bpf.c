@@ -280,14 +280,19 @@ int rf_bpf_sandbox_add(struct rf_bpf *bpf, uint64_t cgroup_id, const struct rf_b
 	if (r < 0)
 		return r;
 	sandbox.ring = bpf->ring.id;
+	r = rf_bpf_destinations_add(&bpf->maps, cgroup_id, rules, &sandbox);
+	if (r < 0)
+		return r;
 	if (bpf_map_update_elem(map_of(bpf, RF_BPF_MAP_COUNTERS), &cgroup_id, &counters, BPF_ANY) <
 		0)
-		return -errno;
-	if (bpf_map_update_elem(
-		    map_of(bpf, RF_BPF_MAP_SANDBOXES), &cgroup_id, &sandbox, BPF_NOEXIST) < 0) {
+		r = -errno;
+	if (r == 0 && bpf_map_update_elem(map_of(bpf, RF_BPF_MAP_SANDBOXES), &cgroup_id, &sandbox,
+			      BPF_NOEXIST) < 0) {
 		r = -errno;
 		bpf_map_delete_elem(map_of(bpf, RF_BPF_MAP_COUNTERS), &cgroup_id);
 	}
+	if (r < 0 && sandbox.flags & RF_RULE_DESTINATIONS)
+		(void)rf_bpf_destinations_remove(&bpf->maps, cgroup_id);
 	return r;
 }
 
@@ -382,6 +387,10 @@ int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id)
 		return -errno;
 	if (sandbox.flags & RF_RULE_UNIX_INODES)
 		r = remove_unix(bpf, cgroup_id);
+	if (sandbox.flags & RF_RULE_DESTINATIONS && r == 0)
+		r = rf_bpf_destinations_remove(&bpf->maps, cgroup_id);
+	if (sandbox.egress == RF_EGRESS_RULES && r == 0)
+		r = rf_bpf_ports_remove(&bpf->maps, cgroup_id);
 	if (bpf_map_delete_elem(map_of(bpf, RF_BPF_MAP_COUNTERS), &cgroup_id) < 0 && r == 0)
 		r = -errno;
 	return r;

@@ -13,6 +13,7 @@
 
 #include "base/diag.h"
 #include "policy/facts.h"
+#include "policy/net.h"
 
 struct rf_bpf;
 struct rf_cgroup_host;
@@ -33,6 +34,13 @@ struct rf_bpf_rules {
 	/* Records other than refusals and escapes may be read late: many at once, or at the end.
 	 * For the only sandbox of a controller. */
 	bool is_unfollowed;
+	/*
+	 * Which IP addresses may be reached and bound (bpf/abi.h); for RF_BPF_EGRESS_RULES the
+	 * destinations, borrowed.
+	 */
+	enum { RF_BPF_EGRESS_ANY, RF_BPF_EGRESS_LOOPBACK, RF_BPF_EGRESS_RULES } egress;
+	const struct rf_net_destination *destinations;
+	size_t n_destinations;
 };
 
 struct rf_bpf_counts {

@@ -253,6 +253,17 @@ static bool is_alive(const struct rf_ring_owner *owner)
 	return start_ticks(owner->pid) == owner->start_ticks;
 }
 
+static void drop_addresses(const struct rf_bpf_maps *maps, uint64_t id)
+{
+	struct rf_entry sandbox;
+
+	if (bpf_map_lookup_elem(maps->fds[RF_BPF_MAP_SANDBOXES], &id, &sandbox) < 0 ||
+		sandbox.egress != RF_EGRESS_RULES)
+		return;
+	(void)rf_bpf_destinations_remove(maps, id);
+	(void)rf_bpf_ports_remove(maps, id);
+}
+
 /* Drops the entries of killed controllers whose cgroup is gone; what cannot be told stays. */
 static void drop_gone(const struct rf_bpf_maps *maps, int base_fd)
 {
@@ -263,6 +274,7 @@ static void drop_gone(const struct rf_bpf_maps *maps, int base_fd)
 	while (r == 0) {
 		r = bpf_map_get_next_key(fd, &id, &next);
 		if (rf_cgroup_exists(base_fd, id) == 0) {
+			drop_addresses(maps, id);
 			bpf_map_delete_elem(fd, &id);
 			bpf_map_delete_elem(maps->fds[RF_BPF_MAP_COUNTERS], &id);
 		}
@@ -436,6 +448,17 @@ int rf_bpf_rules_encode(const struct rf_bpf_rules *rules, struct rf_entry *ret_s
 		break;
 	case RF_BPF_SOCKETS_LISTED:
 		sandbox.posture = RF_SOCKETS_LISTED;
+		break;
+	}
+	switch (rules->egress) {
+	case RF_BPF_EGRESS_ANY:
+		sandbox.egress = RF_EGRESS_ANY;
+		break;
+	case RF_BPF_EGRESS_LOOPBACK:
+		sandbox.egress = RF_EGRESS_LOOPBACK;
+		break;
+	case RF_BPF_EGRESS_RULES:
+		sandbox.egress = RF_EGRESS_RULES;
 		break;
 	}
 	if (rules->n_families > RF_FAMILIES_MAX)

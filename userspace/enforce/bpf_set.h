@@ -102,6 +102,15 @@ struct rf_bpf_rules;
 /* 0, or -E2BIG: more families than there is room for. */
 int rf_bpf_rules_encode(const struct rf_bpf_rules *rules, struct rf_entry *ret_sandbox);
 
+/*
+ * The destinations of the rules, for a sandbox that is not in the map of sandboxes yet; its entry
+ * learns what lookups need. 0, -E2BIG, or -errno; then nothing is left of them.
+ */
+int rf_bpf_destinations_add(const struct rf_bpf_maps *maps, uint64_t cgroup_id,
+	const struct rf_bpf_rules *rules, struct rf_entry *sandbox);
+int rf_bpf_destinations_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_id);
+int rf_bpf_ports_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_id);
+
 /* ---- Why not -------------------------------------------------------------------------------- */
 
 enum rf_bpf_step {

@@ -184,7 +184,7 @@ static int add_namespaces(struct rf_bubblewrap *b, const struct rf_plan *plan)
 		r = add(b, "--unshare-user", NULL, NULL);
 	if (r == 0)
 		r = rf_strv_add_all(&b->arguments, always);
-	if (r == 0 && plan->posture != RF_POSTURE_OPEN)
+	if (r == 0 && rf_posture_has_own_network(plan->posture))
 		r = add(b, "--unshare-net", NULL, NULL);
 	if (r == 0 && plan->changes_user)
 		r = add(b, "--cap-add", "CAP_SETUID", NULL);

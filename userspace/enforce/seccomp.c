@@ -191,6 +191,8 @@ static uint64_t allowed_families(const struct rf_plan *plan, bool is_unix_open)
 	case RF_POSTURE_NONE:
 		break;
 	case RF_POSTURE_LOOPBACK:
+	case RF_POSTURE_HOST_LOOPBACK:
+	case RF_POSTURE_ALLOW:
 	case RF_POSTURE_OPEN:
 		allowed = 1ULL << AF_INET | 1ULL << AF_INET6 | 1ULL << AF_NETLINK;
 		break;

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/units.h"
+#include "policy/net.h"
 
 #define MEMBER(member) offsetof(struct rf_policy, member)
 
@@ -34,6 +35,8 @@ static const char *const git_names[] = {
 static const char *const posture_names[] = {
 	[RF_POSTURE_NONE] = "none",
 	[RF_POSTURE_LOOPBACK] = "loopback",
+	[RF_POSTURE_HOST_LOOPBACK] = "host-loopback",
+	[RF_POSTURE_ALLOW] = "allow",
 	[RF_POSTURE_OPEN] = "open",
 };
 
@@ -79,6 +82,7 @@ bool rf_key_is_list(enum rf_key_type type)
 	case RF_KEY_PATHS:
 	case RF_KEY_ABSOLUTES:
 	case RF_KEY_VARIABLES:
+	case RF_KEY_DESTINATIONS:
 	case RF_KEY_FAMILIES:
 	case RF_KEY_PROMISES:
 		return true;
@@ -104,7 +108,7 @@ const char *rf_key_expects(enum rf_key_type type)
 	case RF_KEY_MODE:
 		return "read-only, workspace-write or full-access";
 	case RF_KEY_POSTURE:
-		return "none, loopback or open";
+		return "none, loopback, host-loopback, allow or open";
 	case RF_KEY_GIT:
 		return "protect, read, commit or full";
 	case RF_KEY_PATH:
@@ -117,6 +121,8 @@ const char *rf_key_expects(enum rf_key_type type)
 		return "a list of variable names";
 	case RF_KEY_SETTINGS:
 		return "a mapping of variable names to text";
+	case RF_KEY_DESTINATIONS:
+		return "a list of addresses with ports";
 	case RF_KEY_FAMILIES:
 		return "a list of socket family names";
 	case RF_KEY_PROMISES:
@@ -222,7 +228,8 @@ static int set_posture(
 	const struct rf_key *key, enum rf_posture *posture, const char *value, struct rf_diag *diag)
 {
 	unsigned int chosen = choose(value, posture_names, RF_ARRAY_SIZE(posture_names));
-	static const char *const words[] = {"none", "loopback", "open", NULL};
+	static const char *const words[] = {
+		"none", "loopback", "host-loopback", "allow", "open", NULL};
 
 	if (!chosen)
 		return refuse_value(key, value, diag, rf_nearest(value, words));
@@ -285,6 +292,15 @@ static int add_setting(
 	if (!equals)
 		return rf_diag_refuse(diag, "policy-value", "%s: expected NAME=VALUE", key->name);
 	r = check_variable(key, value, (size_t)(equals - value), diag);
+	return r ? r : add_item(key, list, value, diag);
+}
+
+static int add_destination(
+	const struct rf_key *key, struct rf_strv *list, const char *value, struct rf_diag *diag)
+{
+	struct rf_net_destination destination;
+	int r = rf_net_parse(key->name, value, &destination, diag);
+
 	return r ? r : add_item(key, list, value, diag);
 }
 
@@ -439,6 +455,8 @@ int rf_key_set(
 		return r ? r : add_item(key, member, value, diag);
 	case RF_KEY_SETTINGS:
 		return add_setting(key, member, value, diag);
+	case RF_KEY_DESTINATIONS:
+		return add_destination(key, member, value, diag);
 	case RF_KEY_FAMILIES:
 		return add_family(key, member, value, diag);
 	case RF_KEY_PROMISES:

@@ -15,15 +15,16 @@ enum rf_key_type {
 	RF_KEY_MODE,
 	RF_KEY_POSTURE,
 	RF_KEY_GIT,
-	RF_KEY_PATH,	  /* one path */
-	RF_KEY_PATHS,	  /* list of paths */
-	RF_KEY_ABSOLUTES, /* list of absolute paths */
-	RF_KEY_VARIABLES, /* list of environment names */
-	RF_KEY_SETTINGS,  /* mapping NAME: value; as an option NAME=VALUE */
-	RF_KEY_FAMILIES,  /* list of socket family names */
-	RF_KEY_PROMISES,  /* list of promise names, a bit each */
-	RF_KEY_SWITCH,	  /* true or false */
-	RF_KEY_USER,	  /* a name or a number */
+	RF_KEY_PATH,	     /* one path */
+	RF_KEY_PATHS,	     /* list of paths */
+	RF_KEY_ABSOLUTES,    /* list of absolute paths */
+	RF_KEY_VARIABLES,    /* list of environment names */
+	RF_KEY_SETTINGS,     /* mapping NAME: value; as an option NAME=VALUE */
+	RF_KEY_DESTINATIONS, /* list of addresses and ports, policy/net.h */
+	RF_KEY_FAMILIES,     /* list of socket family names */
+	RF_KEY_PROMISES,     /* list of promise names, a bit each */
+	RF_KEY_SWITCH,	     /* true or false */
+	RF_KEY_USER,	     /* a name or a number */
 	RF_KEY_DURATION_LIMIT,
 	RF_KEY_SIZE_LIMIT,
 	RF_KEY_COUNT_LIMIT,

@@ -65,6 +65,7 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 	free(plan->directory);
 	free(plan->program);
 	free(plan->pass_fds);
+	free(plan->allow);
 	rf_close(plan->workspace_fd);
 	rf_strv_clear(&plan->argv);
 	rf_strv_clear(&plan->environment);
@@ -170,13 +171,84 @@ static int check_wrapped(struct rf_planner *planner)
 {
 	const struct rf_policy *policy = planner->policy;
 
-	if (policy->posture == RF_POSTURE_NONE || policy->posture == RF_POSTURE_OPEN ||
-		policy->posture == RF_POSTURE_UNSET)
+	if (policy->allow.count == 0 &&
+		(policy->posture == RF_POSTURE_NONE || policy->posture == RF_POSTURE_OPEN ||
+			policy->posture == RF_POSTURE_UNSET))
 		return 0;
 	rf_diag_refuse(planner->diag, "contradiction",
 		"around bubblewrap the posture is none or open: it makes the network itself");
 	rf_diag_hint(planner->diag, "give bubblewrap --unshare-net, which leaves a loopback");
 	return RF_REFUSED;
+}
+
+bool rf_posture_has_own_network(enum rf_posture posture)
+{
+	switch (posture) {
+	case RF_POSTURE_UNSET:
+	case RF_POSTURE_NONE:
+	case RF_POSTURE_LOOPBACK:
+		return true;
+	case RF_POSTURE_HOST_LOOPBACK:
+	case RF_POSTURE_ALLOW:
+	case RF_POSTURE_OPEN:
+		return false;
+	}
+	return true;
+}
+
+bool rf_posture_has_address_rules(enum rf_posture posture)
+{
+	return posture == RF_POSTURE_HOST_LOOPBACK || posture == RF_POSTURE_ALLOW;
+}
+
+static int take_posture(struct rf_planner *planner)
+{
+	const struct rf_policy *policy = planner->policy;
+	struct rf_plan *plan = planner->plan;
+	bool has_allow = policy->allow.count > 0;
+
+	plan->posture = policy->posture;
+	if (plan->posture == RF_POSTURE_UNSET)
+		plan->posture = has_allow ? RF_POSTURE_ALLOW : RF_POSTURE_LOOPBACK;
+	if (has_allow && plan->posture != RF_POSTURE_ALLOW) {
+		rf_diag_refuse(planner->diag, "contradiction",
+			"posture %s has no list of destinations; %.200s cannot be allowed in it",
+			rf_posture_name(plan->posture), policy->allow.items[0]);
+		rf_diag_hint(planner->diag, "use posture allow, or leave --net away");
+		return RF_REFUSED;
+	}
+	return 0;
+}
+
+static int refuse_name(struct rf_planner *planner, const char *text)
+{
+	rf_diag_refuse(planner->diag, "name-unsupported",
+		"\"%.200s\" is a name: this version allows addresses alone, names are not in it",
+		text);
+	rf_diag_hint(planner->diag, "name the address, such as 192.0.2.7:443, or a prefix");
+	rf_diag_promise(planner->diag, rf_promise_name(RF_PROMISE_SOCKET_CONNECT));
+	return RF_REFUSED;
+}
+
+static int take_destinations(struct rf_planner *planner)
+{
+	const struct rf_strv *texts = &planner->policy->allow;
+	struct rf_plan *plan = planner->plan;
+
+	plan->allow = calloc(texts->count + 1, sizeof(*plan->allow));
+	if (!plan->allow)
+		return -ENOMEM;
+	for (size_t i = 0; i < texts->count; i++) {
+		int r = rf_net_parse(
+			"network.allow", texts->items[i], &plan->allow[i], planner->diag);
+
+		if (r)
+			return r;
+		if (plan->allow[i].kind == RF_NET_NAME)
+			return refuse_name(planner, texts->items[i]);
+		plan->n_allow++;
+	}
+	return 0;
 }
 
 /* What would be dropped in silence under full access is refused instead. */
@@ -193,6 +265,8 @@ static int check_full_access(struct rf_planner *planner)
 		what = "filesystem.git";
 	else if (policy->posture != RF_POSTURE_UNSET && policy->posture != RF_POSTURE_OPEN)
 		what = "network.posture";
+	else if (policy->allow.count > 0)
+		what = "network.allow";
 	else if (policy->unix_sockets == RF_FALSE)
 		what = "network.unix";
 	else if (policy->strict == RF_TRUE)
@@ -214,21 +288,24 @@ static int take_values(struct rf_planner *planner)
 
 	plan->mode = policy->mode == RF_MODE_UNSET ? RF_MODE_WORKSPACE_WRITE : policy->mode;
 	plan->git = policy->git == RF_GIT_UNSET ? RF_GIT_PROTECT : policy->git;
-	plan->posture = policy->posture == RF_POSTURE_UNSET ? RF_POSTURE_LOOPBACK : policy->posture;
 	if (planner->request->is_wrapped) {
 		r = check_wrapped(planner);
 		if (r)
 			return r;
 		plan->is_wrapped = true;
 		plan->mode = RF_MODE_FULL_ACCESS;
-		if (policy->posture != RF_POSTURE_NONE)
-			plan->posture = RF_POSTURE_OPEN;
+		plan->posture =
+			policy->posture == RF_POSTURE_NONE ? RF_POSTURE_NONE : RF_POSTURE_OPEN;
 	} else if (plan->mode == RF_MODE_FULL_ACCESS) {
 		r = check_full_access(planner);
 		if (r)
 			return r;
 		plan->posture = RF_POSTURE_OPEN;
 		plan->git = RF_GIT_FULL;
+	} else {
+		r = take_posture(planner);
+		if (r)
+			return r;
 	}
 	plan->is_strict = policy->strict == RF_TRUE;
 	plan->keeps_background = policy->keep_background == RF_TRUE;
@@ -239,6 +316,8 @@ static int take_values(struct rf_planner *planner)
 	r = take_arguments(planner);
 	if (r == 0)
 		r = take_fds(planner);
+	if (r == 0)
+		r = take_destinations(planner);
 	return r ? r : take_families(planner);
 }
 

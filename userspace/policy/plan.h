@@ -17,6 +17,7 @@
 #include "base/diag.h"
 #include "base/strv.h"
 #include "policy/facts.h"
+#include "policy/net.h"
 #include "policy/policy.h"
 
 /* One step of the view, in the order in which bubblewrap (or the stage) carries it out. */
@@ -115,6 +116,9 @@ struct rf_plan {
 	 * them before bubblewrap: rf_plan_make_directories. */
 	struct rf_strv create;
 	enum rf_posture posture;
+	/* Posture allow: what may be reached. */
+	struct rf_net_destination *allow;
+	size_t n_allow;
 	bool is_unix_open;
 	/* AF_* numbers beyond the posture. */
 	int families[16];
@@ -205,6 +209,11 @@ int rf_plan_make_within(const struct rf_request *request, const struct rf_facts 
  */
 int rf_plan_make_directories(struct rf_plan *plan, struct rf_strv *ret_made, struct rf_diag *diag);
 void rf_plan_unmake_directories(const struct rf_plan *plan, const struct rf_strv *made);
+
+/* An own network namespace is the wall; in the others it is the host's. */
+bool rf_posture_has_own_network(enum rf_posture posture);
+/* The hooks judge each address. */
+bool rf_posture_has_address_rules(enum rf_posture posture);
 
 static inline void rf_plan_free_p(struct rf_plan **plan)
 {

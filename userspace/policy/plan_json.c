@@ -126,6 +126,19 @@ static json_t *limits_to_json(const struct rf_plan *plan)
 	return object;
 }
 
+static json_t *destinations_to_json(const struct rf_plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < plan->n_allow; i++) {
+		char text[RF_NET_TEXT_BYTES];
+
+		rf_net_destination_text(&plan->allow[i], text);
+		json_array_append_new(array, json_string(text));
+	}
+	return array;
+}
+
 static json_t *network_to_json(const struct rf_plan *plan)
 {
 	json_t *object = json_object();
@@ -134,6 +147,8 @@ static json_t *network_to_json(const struct rf_plan *plan)
 	for (size_t i = 0; i < plan->n_families; i++)
 		json_array_append_new(families, json_string(rf_family_name(plan->families[i])));
 	json_object_set_new(object, "posture", json_string(rf_posture_name(plan->posture)));
+	if (plan->posture == RF_POSTURE_ALLOW)
+		json_object_set_new(object, "allow", destinations_to_json(plan));
 	json_object_set_new(object, "unix", json_boolean(plan->is_unix_open));
 	json_object_set_new(object, "families", families);
 	return object;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "policy/keys.h"
 #include "policy/planner.h"
 
 #define BIT(mechanism) (1U << (mechanism))
@@ -102,8 +103,12 @@ static void set_mechanisms(struct rf_planner *planner)
 	if (!plan->has_user_namespace)
 		mechanism_off(planner, RF_MECHANISM_USER_NAMESPACE,
 			"not needed: the controller has CAP_SYS_ADMIN");
-	if (plan->posture == RF_POSTURE_OPEN)
-		mechanism_off(planner, RF_MECHANISM_NETWORK_NAMESPACE, "posture open");
+	if (!rf_posture_has_own_network(plan->posture)) {
+		char why[64];
+
+		snprintf(why, sizeof(why), "posture %s", rf_posture_name(plan->posture));
+		mechanism_off(planner, RF_MECHANISM_NETWORK_NAMESPACE, why);
+	}
 	if (planner->facts->landlock_abi == 0)
 		mechanism_off(planner, RF_MECHANISM_LANDLOCK,
 			why_missing(planner, RF_MECHANISM_LANDLOCK));
@@ -249,11 +254,21 @@ static void set_unix(struct rf_planner *planner)
 			"Landlock 9 is there to tell one socket from another");
 }
 
+/* Packets are judged by the cgroup programs alone, so nothing holds it without them. */
+static void set_addresses(struct rf_planner *planner)
+{
+	uint32_t by = BIT(RF_MECHANISM_BPF_CGROUP);
+
+	if (has(planner, RF_MECHANISM_BPF_CGROUP) && has(planner, RF_MECHANISM_BPF_LSM))
+		by |= BIT(RF_MECHANISM_BPF_LSM);
+	promise_by(planner, RF_PROMISE_SOCKET_CONNECT, by, RF_MECHANISM_BPF_CGROUP);
+}
+
 static void set_sockets(struct rf_planner *planner)
 {
 	struct rf_plan *plan = planner->plan;
 	uint32_t network =
-		plan->posture == RF_POSTURE_OPEN ? 0 : BIT(RF_MECHANISM_NETWORK_NAMESPACE);
+		rf_posture_has_own_network(plan->posture) ? BIT(RF_MECHANISM_NETWORK_NAMESPACE) : 0;
 
 	if (has(planner, RF_MECHANISM_BPF_LSM))
 		promise_by(planner, RF_PROMISE_SOCKET_CREATE, BIT(RF_MECHANISM_BPF_LSM),
@@ -269,6 +284,8 @@ static void set_sockets(struct rf_planner *planner)
 	if (plan->posture == RF_POSTURE_OPEN)
 		promise(planner, RF_PROMISE_SOCKET_CONNECT, RF_STATE_ENFORCED, 0,
 			"posture open: every address is allowed");
+	else if (rf_posture_has_address_rules(plan->posture))
+		set_addresses(planner);
 	else
 		promise_by(planner, RF_PROMISE_SOCKET_CONNECT, network,
 			RF_MECHANISM_NETWORK_NAMESPACE);
@@ -321,6 +338,10 @@ static void set_witness(struct rf_planner *planner)
 	else if (planner->plan->mechanisms[RF_MECHANISM_BPF_LSM].state == RF_STATE_ENFORCED)
 		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_PARTIAL,
 			BIT(RF_MECHANISM_BPF_LSM), "socket refusals alone");
+	else if (rf_posture_has_address_rules(planner->plan->posture) &&
+		 has(planner, RF_MECHANISM_BPF_CGROUP))
+		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_PARTIAL,
+			BIT(RF_MECHANISM_BPF_CGROUP), "refused addresses alone");
 	else
 		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_OFF, 0,
 			planner->plan->mode == RF_MODE_FULL_ACCESS
@@ -467,7 +488,11 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 {
 	const struct rf_effective *effective = &planner->plan->promises[which];
 	const char *name = rf_promise_name(which);
-	const char *mechanism = rf_mechanism_name(lacking(which));
+	const char *mechanism = rf_mechanism_name(
+		which == RF_PROMISE_SOCKET_CONNECT &&
+				rf_posture_has_address_rules(planner->plan->posture)
+			? RF_MECHANISM_BPF_CGROUP
+			: lacking(which));
 	const char *controller = missing_controller(planner);
 	const char *code = "promise-unheld";
 	char missing[64];

@@ -18,6 +18,7 @@ void rf_policy_clear(struct rf_policy *policy)
 	rf_strv_clear(&policy->deny);
 	rf_strv_clear(&policy->external_read);
 	rf_strv_clear(&policy->device);
+	rf_strv_clear(&policy->allow);
 	rf_strv_clear(&policy->families);
 	rf_strv_clear(&policy->environment_pass);
 	rf_strv_clear(&policy->environment_set);
@@ -73,6 +74,7 @@ static int overlay_member(const struct rf_key *key, struct rf_policy *base, stru
 	case RF_KEY_ABSOLUTES:
 	case RF_KEY_VARIABLES:
 	case RF_KEY_SETTINGS:
+	case RF_KEY_DESTINATIONS:
 	case RF_KEY_FAMILIES:
 		return append(to, from);
 	case RF_KEY_PROMISES:

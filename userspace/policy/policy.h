@@ -15,7 +15,14 @@
 #include "policy/facts.h"
 
 enum rf_mode { RF_MODE_UNSET, RF_MODE_READ_ONLY, RF_MODE_WORKSPACE_WRITE, RF_MODE_FULL_ACCESS };
-enum rf_posture { RF_POSTURE_UNSET, RF_POSTURE_NONE, RF_POSTURE_LOOPBACK, RF_POSTURE_OPEN };
+enum rf_posture {
+	RF_POSTURE_UNSET,
+	RF_POSTURE_NONE,
+	RF_POSTURE_LOOPBACK,
+	RF_POSTURE_HOST_LOOPBACK,
+	RF_POSTURE_ALLOW,
+	RF_POSTURE_OPEN,
+};
 /* What may be done to git directories; UNSET is PROTECT. */
 enum rf_git { RF_GIT_UNSET, RF_GIT_PROTECT, RF_GIT_READ, RF_GIT_COMMIT, RF_GIT_FULL };
 enum rf_tristate { RF_UNSET, RF_FALSE, RF_TRUE };
@@ -50,6 +57,8 @@ struct rf_policy {
 	struct rf_strv device;
 	enum rf_git git;
 	enum rf_posture posture;
+	/* network.allow: destinations as written (policy/net.h). */
+	struct rf_strv allow;
 	/* network.unix: false closes AF_UNIX in every posture. */
 	enum rf_tristate unix_sockets;
 	/* network.families: lower-case names beyond the posture ("vsock", "netlink", "packet"). */

@@ -122,6 +122,7 @@ static json_t *member_to_json(
 	case RF_KEY_PATHS:
 	case RF_KEY_ABSOLUTES:
 	case RF_KEY_VARIABLES:
+	case RF_KEY_DESTINATIONS:
 	case RF_KEY_FAMILIES:
 		is_said = ((const struct rf_strv *)member)->count > 0;
 		json = is_said ? list_to_json(member) : NULL;

@@ -173,6 +173,7 @@ static bool is_fitting(enum rf_key_type type, enum scalar scalar)
 	case RF_KEY_ABSOLUTES:
 	case RF_KEY_VARIABLES:
 	case RF_KEY_SETTINGS:
+	case RF_KEY_DESTINATIONS:
 	case RF_KEY_FAMILIES:
 	case RF_KEY_PROMISES:
 		return scalar == SCALAR_TEXT;

@@ -81,6 +81,13 @@ static void make_rules(const struct rf_sandbox *sandbox, struct rf_bpf_rules *re
 	} else if (plan->posture == RF_POSTURE_NONE) {
 		rules.sockets = RF_BPF_SOCKETS_NONE;
 	}
+	if (plan->posture == RF_POSTURE_HOST_LOOPBACK)
+		rules.egress = RF_BPF_EGRESS_LOOPBACK;
+	if (plan->posture == RF_POSTURE_ALLOW) {
+		rules.egress = RF_BPF_EGRESS_RULES;
+		rules.destinations = plan->allow;
+		rules.n_destinations = plan->n_allow;
+	}
 	for (size_t i = 0; i < plan->n_families && i < RF_ARRAY_SIZE(rules.families); i++)
 		rules.families[rules.n_families++] = plan->families[i];
 	*ret_rules = rules;
@@ -98,6 +105,17 @@ static void follow_others(struct rf_controller *controller)
 	rf_controller_drain(controller);
 }
 
+static int refuse_destinations(const struct rf_bpf_rules *rules, struct rf_diag *diag)
+{
+	int r = refuse_setup(diag, "writing the sandbox's rules to the kernel", E2BIG);
+
+	rf_diag_hint(diag,
+		"%zu destinations: name fewer, or prefixes; a range of ports counts "
+		"up to 30 times",
+		rules->n_destinations);
+	return r;
+}
+
 static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 {
 	struct rf_bpf_rules rules;
@@ -109,6 +127,8 @@ static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 		follow_others(sandbox->controller);
 	make_rules(sandbox, &rules);
 	r = rf_bpf_sandbox_add(sandbox->controller->bpf, sandbox->cgroup->id, &rules);
+	if (r == -E2BIG && rules.n_destinations > 0)
+		return refuse_destinations(&rules, diag);
 	if (r < 0)
 		return refuse_setup(diag, "writing the sandbox's rules to the kernel", -r);
 	sandbox->is_in_bpf = true;

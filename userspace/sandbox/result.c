@@ -130,7 +130,8 @@ static json_t *limits_hit(const struct rf_sandbox *sandbox)
 /* The same refusal, met again, is one entry with a higher count. */
 static json_t *find_denial(json_t *denials, const json_t *event)
 {
-	static const char *const keys[] = {"op", "path", "errno", "by", "exe"};
+	static const char *const keys[] = {
+		"op", "path", "address", "port", "protocol", "errno", "by", "exe"};
 	json_t *denial;
 	size_t i;
 
