@@ -375,6 +375,8 @@ static __always_inline int read_ip6(struct __sk_buff *skb, struct packet *packet
 	packet->to.address = ip.to;
 	*at = sizeof(ip);
 	next = ip.next;
+	/* A kernel of 6.1 takes no loop that the compiler laid out with its end in the middle. */
+#pragma unroll
 	for (int i = 0; i <= RF_NEXT_MAX; i++) {
 		__u8 header[4];
 
@@ -460,13 +462,13 @@ static __always_inline void note_sender(
 		hold_port(&key);
 }
 
-/* The call that asked for a packet to the loopback was judged; what answers on it may be to any
- * port. A connection once begun was judged by its first packet. */
+/* To a port of the loopback the call was judged; what answers there may go to any. A connection once
+ * begun was judged by its first packet. */
 static __always_inline int may_leave(const struct rf_member *member, const struct packet *packet)
 {
 	if (packet->is_odd)
 		return 0;
-	if (rf_is_loopback(&packet->to.address))
+	if (rf_is_loopback(&packet->to.address) && has_port(&packet->to))
 		return 1;
 	if (packet->to.protocol == RF_PROTOCOL_TCP && !packet->is_first)
 		return 1;

@@ -348,6 +348,16 @@ int rf_sandbox_supervise(struct rf_sandbox *sandbox)
 	return r < 0 ? r : 0;
 }
 
+/* Known where execs are recorded, and the refused call had a caller. */
+static void add_exe(struct rf_sandbox *sandbox, const struct rf_event *event, json_t *line)
+{
+	const char *exe =
+		rf_tree_exe(sandbox->tree, event->header->tgid, event->header->start_ns);
+
+	if (exe)
+		json_object_set_new(line, "exe", rf_json_bytes(exe, strlen(exe)));
+}
+
 void rf_sandbox_record(struct rf_sandbox *sandbox, const struct rf_event *event)
 {
 	json_t *line = NULL;
@@ -359,6 +369,8 @@ void rf_sandbox_record(struct rf_sandbox *sandbox, const struct rf_event *event)
 		return;
 	if (rf_event_to_json(event, sandbox->id, &line) < 0)
 		return;
+	if (event->kind == RF_RECORD_DENIAL)
+		add_exe(sandbox, event, line);
 	rf_result_note_denial(sandbox->denials, line);
 	emit(sandbox, line);
 }
