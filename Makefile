@@ -45,7 +45,7 @@ SERVICE_SOURCES := files handed listen main methods peer run wrap
 CLI_SOURCES := args bwrap bwrap_child bwrap_line bwrap_run connect doctor files fs fs_batch fs_print \
 	fs_progress fs_verbs kill main options output plan plan_text print ps report request run \
 	sandboxes sweep terminal
-LAUNCH_SOURCES := command confine first init keeper landlock leaf main message missing spec stage \
+LAUNCH_SOURCES := command confine first init keeper landlock leaf listen main message missing spec stage \
 	tree userns
 
 # libringfence: what its headers declare, and what that needs. Other parts of the library add theirs.

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /*
- * Two filters, because the kernel logs by filter and not by rule:
+ * Filters, apart because the kernel logs by filter and not by rule:
  *
  *	quiet	clone3 answers ENOSYS. Its flags lie in memory, where no filter can look, so a
  *		program must fall back to clone. Every thread's start comes by here: nothing is
- *logged. loud	everything else, EPERM, with SECCOMP_FILTER_FLAG_LOG, so that a refusal is seen by
+ *		logged.
+ *	loud	everything else, EPERM, with SECCOMP_FILTER_FLAG_LOG, so that a refusal is seen by
  *		audit_seccomp and becomes a denial record.
+ *	listen	without BPF LSM, in postures that go by address: the launcher is asked.
  *
- * Both allow by default. What they refuse is never worth killing for: the caller sees an errno.
+ * All allow by default. What they refuse is never worth killing for: the caller sees an errno.
  *
  * Arguments are attacker-held registers. Where the kernel takes an int from a register, only the
  * low half counts for it: a request of 0x100005412 is TIOCSTI. So a list of refused values is
@@ -416,6 +418,24 @@ static int make_loud(
 	return builder_finish(&b, SECCOMP_FILTER_FLAG_LOG, ret_filter);
 }
 
+/* A socket that listens unbound binds itself: where no LSM hook sees it, the launcher is asked. */
+static int make_listener(struct rf_seccomp_filter *ret_filter)
+{
+	scmp_filter_ctx owned rf_cleanup(release_p) = NULL;
+	struct builder b = {0};
+	int r;
+
+	/* The loud filter answers for other architectures. */
+	r = builder_init(&b, SCMP_ACT_ALLOW);
+	owned = b.filter;
+	if (r < 0)
+		return r;
+	r = seccomp_rule_add(b.filter, SCMP_ACT_NOTIFY, SCMP_SYS(listen), 0);
+	if (r < 0)
+		return r;
+	return builder_finish(&b, SECCOMP_FILTER_FLAG_NEW_LISTENER, ret_filter);
+}
+
 int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets,
 	struct rf_seccomp_filter **ret_filters, size_t *ret_n)
 {
@@ -430,7 +450,7 @@ int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets,
 		*ret_n = 0;
 		return 0;
 	}
-	filters = calloc(2, sizeof(*filters));
+	filters = calloc(3, sizeof(*filters));
 	if (!filters)
 		return -ENOMEM;
 	if (plan->mode != RF_MODE_FULL_ACCESS) {
@@ -439,6 +459,10 @@ int rf_seccomp_make(const struct rf_plan *plan, bool has_lsm_sockets,
 	}
 	if (r == 0) {
 		r = make_loud(plan, has_lsm_sockets, &filters[n]);
+		n += r == 0;
+	}
+	if (r == 0 && !has_lsm_sockets && rf_posture_has_address_rules(plan->posture)) {
+		r = make_listener(&filters[n]);
 		n += r == 0;
 	}
 	if (r < 0) {

@@ -21,7 +21,7 @@ struct rf_seccomp_filter {
 };
 
 /*
- * The filters of the plan, to be installed in this order; at most two, none for full access
+ * The filters of the plan, to be installed in this order; at most three, none for full access
  * without a network rule. has_lsm_sockets: BPF LSM decides every socket operation, the filter is a
  * floor below it.
  * The array belongs to the caller (rf_seccomp_free). 0 or -errno.

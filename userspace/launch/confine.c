@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "launch/fd.h"
+
 /* The kernel keeps capabilities in 64 bits; the first unknown one answers EINVAL. */
 #define RF_CAPABILITIES_MAX 64
 
@@ -87,14 +89,18 @@ int rf_confine_capabilities(struct rf_launch_message *ret_failure)
 	return rf_confine_verify(ret_failure);
 }
 
-int rf_confine_filters(const struct rf_sandbox *sandbox, struct rf_launch_message *ret_failure)
+int rf_confine_filters(const struct rf_sandbox *sandbox, int *ret_listener_fd,
+	struct rf_launch_message *ret_failure)
 {
 	for (uint32_t i = 0; i < sandbox->head.n_filters; i++) {
 		const struct rf_spec_filter *filter = &sandbox->filters[i];
+		long r = syscall(
+			SYS_seccomp, SECCOMP_SET_MODE_FILTER, filter->flags, &filter->program);
 
-		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, filter->flags,
-			    &filter->program) != 0)
+		if (r < 0)
 			return rf_fail(ret_failure, errno, "seccomp filter %u", i + 1);
+		if (filter->flags & SECCOMP_FILTER_FLAG_NEW_LISTENER)
+			*ret_listener_fd = rf_fd_move_high((int)r);
 	}
 	return 0;
 }

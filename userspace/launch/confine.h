@@ -22,8 +22,10 @@ int rf_confine_privileges(struct rf_launch_message *ret_failure);
 /* Permitted, effective, inheritable and ambient sets become empty; all five are read back. */
 int rf_confine_capabilities(struct rf_launch_message *ret_failure);
 
-/* Filters in the order of the spec. They bind the launcher itself. */
-int rf_confine_filters(const struct rf_sandbox *sandbox, struct rf_launch_message *ret_failure);
+/* Filters in the order of the spec. They bind the launcher itself. One may hand calls to the
+ * launcher (launch/listen.h): its descriptor goes to *ret_listener_fd, which stays -1 else. */
+int rf_confine_filters(const struct rf_sandbox *sandbox, int *ret_listener_fd,
+	struct rf_launch_message *ret_failure);
 
 /* One ruleset over every filesystem right that the running kernel knows. */
 int rf_landlock_apply(const struct rf_sandbox *sandbox, unsigned int *ret_abi,

@@ -31,6 +31,7 @@
 #include "launch/command.h"
 #include "launch/confine.h"
 #include "launch/fd.h"
+#include "launch/listen.h"
 #include "launch/message.h"
 #include "launch/roles.h"
 #include "launch/spec.h"
@@ -47,6 +48,8 @@ struct rf_init {
 	int signal_fd;
 	/* To the client; -1 without a terminal of the command's own. */
 	int terminal;
+	/* Calls that a filter asks about; -1: none does. */
+	int listener_fd;
 	/* The command; its pidfd is -1 before it started and after it was reaped. */
 	pid_t command;
 	int command_pidfd;
@@ -287,7 +290,7 @@ static int rf_init_rules(struct rf_init *init, struct rf_launch_message *failure
 	if (rf_init_has(init, RF_SANDBOX_LANDLOCK))
 		r = rf_landlock_apply(&init->sandbox, &init->landlock_abi, failure);
 	if (r == 0 && rf_init_has(init, RF_SANDBOX_SECCOMP))
-		r = rf_confine_filters(&init->sandbox, failure);
+		r = rf_confine_filters(&init->sandbox, &init->listener_fd, failure);
 	if (r == 0 && rf_init_has(init, RF_SANDBOX_LANDLOCK))
 		r = rf_landlock_self_test(&init->sandbox, failure);
 	return r;
@@ -467,6 +470,7 @@ static _Noreturn void rf_init_serve(struct rf_init *init)
 	struct pollfd fds[] = {
 		{.fd = init->signal_fd, .events = POLLIN},
 		{.fd = RF_KEEPER_CHANNEL, .events = POLLIN},
+		{.fd = init->listener_fd, .events = POLLIN},
 	};
 
 	for (;;) {
@@ -474,6 +478,11 @@ static _Noreturn void rf_init_serve(struct rf_init *init)
 			rf_init_exit(init, RF_INIT_FAILED);
 		if (fds[1].revents)
 			rf_init_obey(init);
+		if (fds[2].revents & POLLIN)
+			rf_listen_answer(init->listener_fd);
+		else if (fds[2].revents)
+			/* Nobody is left who could ask. */
+			fds[2].fd = -1;
 		if (fds[0].revents)
 			rf_init_reap(init);
 	}
@@ -481,7 +490,11 @@ static _Noreturn void rf_init_serve(struct rf_init *init)
 
 int rf_init_main(void)
 {
-	struct rf_init init = {.null_fd = -1, .signal_fd = -1, .terminal = -1, .command_pidfd = -1};
+	struct rf_init init = {.null_fd = -1,
+		.signal_fd = -1,
+		.terminal = -1,
+		.listener_fd = -1,
+		.command_pidfd = -1};
 	struct rf_launch_message message = {.kind = RF_LAUNCH_READY};
 
 	if (rf_init_set_up(&init, &message) != 0) {

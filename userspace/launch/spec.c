@@ -207,8 +207,8 @@ static void rf_spec_parse_filter(struct rf_reader *reader, struct rf_spec_filter
 
 	filter->flags = rf_reader_u32(reader);
 	count = rf_reader_u32(reader);
-	/* A listener would put decisions into userspace; nothing else is needed. */
-	if ((filter->flags & ~(SECCOMP_FILTER_FLAG_LOG | SECCOMP_FILTER_FLAG_SPEC_ALLOW)) ||
+	if ((filter->flags & ~(SECCOMP_FILTER_FLAG_LOG | SECCOMP_FILTER_FLAG_SPEC_ALLOW |
+				     SECCOMP_FILTER_FLAG_NEW_LISTENER)) ||
 		count == 0 || count > BPF_MAXINSNS) {
 		reader->is_bad = true;
 		return;

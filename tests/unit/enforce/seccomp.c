@@ -422,3 +422,26 @@ Test(seccomp, only_the_second_filter_is_logged)
 	cr_expect_eq(filters[1].flags, SECCOMP_FILTER_FLAG_LOG);
 	cr_expect_null(rf_seccomp_free(filters, n));
 }
+
+/* Where no LSM hook sees a socket bind itself, the launcher is asked. */
+Test(seccomp, b6_f_19_listen_is_asked_about_where_addresses_are_judged_without_lsm)
+{
+	static const enum rf_posture postures[] = {RF_POSTURE_NONE, RF_POSTURE_LOOPBACK,
+		RF_POSTURE_HOST_LOOPBACK, RF_POSTURE_ALLOW, RF_POSTURE_OPEN};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(postures); i++) {
+		struct rf_plan plan = plan_of(postures[i]);
+		bool is_asked = rf_posture_has_address_rules(postures[i]);
+
+		for (int has_lsm = 0; has_lsm <= 1; has_lsm++) {
+			struct rf_seccomp_filter *filters = NULL;
+			size_t n = 0;
+
+			cr_assert(rf_seccomp_make(&plan, has_lsm, &filters, &n) == 0);
+			cr_assert(n == (is_asked && !has_lsm ? 3 : 2), "%d", (int)postures[i]);
+			cr_assert(!(filters[n - 1].flags & SECCOMP_FILTER_FLAG_NEW_LISTENER) ==
+				  (n == 2));
+			rf_seccomp_free(filters, n);
+		}
+	}
+}

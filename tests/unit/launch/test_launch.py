@@ -415,7 +415,7 @@ class Keeper(unittest.TestCase):
         good = sandbox_spec(["true"], CONFINED, rules=RULES)
         for raw in (b"x", good[:-1], good[:200], sandbox_spec([], CONFINED),
                     sandbox_spec(["true"], CONFINED, pass_fds=[(3, 3)]),
-                    sandbox_spec(["true"], CONFINED, filters=[(8, filter_of(1, 1))]),
+                    sandbox_spec(["true"], CONFINED, filters=[(1, filter_of(1, 1))]),
                     sandbox_spec(["tr\0ue"], CONFINED)):
             self.assertEqual(Run(["true"], raw_sandbox=raw).failure()[4],
                              "reading the sandbox's spec")
