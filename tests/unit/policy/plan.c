@@ -943,3 +943,42 @@ Test(plan, b4_families_beyond_the_posture)
 	say(&f, "network.posture", "none");
 	must_refuse(&f, "contradiction");
 }
+
+/* ---- Destinations -------------------------------------------------------------------------------
+ */
+
+Test(plan, b5_destinations_imply_allow)
+{
+	struct fixture f autofixture = fixture_new();
+
+	say(&f, "network.allow", "10.0.0.0/8:80-90");
+	say(&f, "network.allow", "public");
+	must_plan(&f);
+	cr_assert(f.plan->posture == RF_POSTURE_ALLOW && f.plan->n_allow == 2);
+	cr_assert(f.plan->allow[0].low_port == 80 && f.plan->allow[0].high_port == 90);
+	cr_assert(f.plan->allow[1].kind == RF_NET_PUBLIC);
+	say(&f, "network.posture", "allow");
+	must_plan(&f);
+}
+
+Test(plan, b5_destinations_and_another_posture_contradict)
+{
+	static const char *const postures[] = {"none", "loopback", "host-loopback", "open"};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(postures); i++) {
+		struct fixture f autofixture = fixture_new();
+
+		say(&f, "network.allow", "10.0.0.1");
+		say(&f, "network.posture", postures[i]);
+		must_refuse(&f, "contradiction");
+	}
+}
+
+Test(plan, b5_a_name_is_refused_at_planning)
+{
+	struct fixture f autofixture = fixture_new();
+
+	say(&f, "network.allow", "10.0.0.1");
+	say(&f, "network.allow", "example.com:443");
+	must_refuse(&f, "name-unsupported");
+}

@@ -41,8 +41,8 @@ Test(policy, a2_an_option_wins_over_a_file_and_lists_are_appended)
 
 Test(policy, a14_an_option_with_a_bad_value_is_refused)
 {
-	static const char *const all[][2] = {{"mode", "rw"}, {"network.posture", "allow"},
-		{"network.posture", "host-loopback"}, {"limits.timeout", "1"},
+	static const char *const all[][2] = {{"mode", "rw"}, {"network.posture", "permit"},
+		{"network.posture", "hostloopback"}, {"limits.timeout", "1"},
 		{"limits.timeout", "9ms"}, {"limits.memory", "1048575"}, {"limits.pids", "x"},
 		{"network.families", "ipx"}, {"strict", "1"}, {"filesystem.read", ""},
 		{"filesystem.external_read", "a"}, {"environment.set", "A"},

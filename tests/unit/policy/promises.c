@@ -256,3 +256,34 @@ Test(promises, b5_posture_open_makes_no_promise_about_addresses)
 	cr_assert(held(&f, RF_PROMISE_SOCKET_CONNECT)->by == 0);
 	cr_assert(held(&f, RF_PROMISE_SOCKET_CONNECT)->why[0]);
 }
+
+Test(promises, b5_addresses_are_held_by_cgroup_programs_or_refused)
+{
+	static const enum rf_posture postures[] = {RF_POSTURE_HOST_LOOPBACK, RF_POSTURE_ALLOW};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(postures); i++) {
+		struct fixture f autofixture = fixture_new();
+
+		f.policy.posture = postures[i];
+		f.facts.mechanisms[RF_MECHANISM_BPF_CGROUP].state = RF_STATE_ENFORCED;
+		must_plan(&f);
+		cr_assert(held(&f, RF_PROMISE_SOCKET_CONNECT)->by == BIT(RF_MECHANISM_BPF_CGROUP));
+		cr_assert(f.plan->mechanisms[RF_MECHANISM_NETWORK_NAMESPACE].state == RF_STATE_OFF);
+		cr_assert(held(&f, RF_PROMISE_DENIAL_RECORD)->state == RF_STATE_PARTIAL);
+	}
+}
+
+Test(promises, f_10_without_cgroup_programs_an_address_rule_is_refused_unless_waived)
+{
+	struct fixture f autofixture = fixture_new();
+
+	lose(&f, RF_MECHANISM_BPF_CGROUP);
+	gain_lsm(&f);
+	f.policy.posture = RF_POSTURE_ALLOW;
+	must_refuse(&f, "promise-unheld");
+	cr_assert_str_eq(f.diag.promise, "socket-connect");
+	cr_assert_str_eq(f.diag.mechanism, "bpf-cgroup");
+	f.policy.waive = BIT(RF_PROMISE_SOCKET_CONNECT);
+	must_plan(&f);
+	cr_assert(f.plan->waived == BIT(RF_PROMISE_SOCKET_CONNECT));
+}
