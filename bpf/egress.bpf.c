@@ -462,8 +462,8 @@ static __always_inline void note_sender(
 		hold_port(&key);
 }
 
-/* To a port of the loopback the call was judged; what answers there may go to any. A connection once
- * begun was judged by its first packet. */
+/* To a port of the loopback the call was judged; what answers there may go to any. A connection
+ * once begun was judged by its first packet. */
 static __always_inline int may_leave(const struct rf_member *member, const struct packet *packet)
 {
 	if (packet->is_odd)

@@ -351,8 +351,7 @@ int rf_sandbox_supervise(struct rf_sandbox *sandbox)
 /* Known where execs are recorded, and the refused call had a caller. */
 static void add_exe(struct rf_sandbox *sandbox, const struct rf_event *event, json_t *line)
 {
-	const char *exe =
-		rf_tree_exe(sandbox->tree, event->header->tgid, event->header->start_ns);
+	const char *exe = rf_tree_exe(sandbox->tree, event->header->tgid, event->header->start_ns);
 
 	if (exe)
 		json_object_set_new(line, "exe", rf_json_bytes(exe, strlen(exe)));
