@@ -253,3 +253,21 @@ test_a3_a_workspace_on_a_dead_mount_is_refused_in_time()
 	(result=$result.2 messages=$messages.2 && dead --external-read "$PWD/dead/r")
 	wait $!
 }
+
+# What is refused for a path says what to do about it, in the result's own field too.
+test_a5_refusals_of_paths_have_a_remedy()
+{
+	local arguments
+	ln -s /etc link
+	mkdir gone closed
+	for arguments in '--write link' '--write ../x' '--write link/../y' '--workspace /nope' '--chdir /nope' \
+		'--chdir /etc' '--deny closed --chdir closed' '--user nobody-of-that-name' '--policy nope.yaml'; do
+		# shellcheck disable=SC2086
+		expect_status 125 ringfence run --result "$result" $arguments -- touch ran 2>"$messages"
+		expect_json "$result" '.refusal.hint | length > 0' true
+		expect_contains "$(<"$messages")" "$(jq -r '" (\(.refusal.hint))"' "$result")"
+		[[ ! -e ran ]]
+	done
+	(cd gone && rmdir ../gone && expect_status 125 ringfence run --result "$result" -- true)
+	expect_json "$result" '.refusal.hint | length > 0' true
+}

@@ -25,6 +25,9 @@ static int refuse_reading(const char *name, int error, unsigned int limit, struc
 	else
 		r = rf_diag_refuse(
 			diag, "file-unreadable", "cannot read %s: %s", name, strerror(-error));
+	rf_diag_hint(diag, "%s",
+		error == -EFBIG ? "name directories instead of what they hold"
+				: "is it there, and may you read it?");
 	rf_diag_path(diag, name);
 	return r;
 }

@@ -100,9 +100,12 @@ int rf_request_make(const struct rf_run_options *options, const struct rf_origin
 	json_t *parameters rf_autojson = NULL;
 	int r;
 
-	if (!cwd)
-		return rf_diag_refuse(diag, "working-directory",
+	if (!cwd) {
+		r = rf_diag_refuse(diag, "working-directory",
 			"cannot tell the working directory: %s", strerror(errno));
+		rf_diag_hint(diag, "change to a directory that exists");
+		return r;
+	}
 	r = make(options, origin, cwd, &parameters);
 	if (r < 0)
 		return r;

@@ -19,6 +19,7 @@ static int refuse_user(struct rf_planner *planner, const char *why)
 {
 	rf_diag_refuse(
 		planner->diag, "user-unusable", "user %.200s: %s", planner->policy->user, why);
+	rf_diag_hint(planner->diag, "root names an account or a number of this host");
 	return RF_REFUSED;
 }
 

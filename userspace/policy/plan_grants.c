@@ -232,6 +232,15 @@ static int add_device(struct rf_planner *planner, const char *text)
 
 /* ---- Writes ---------------------------------------------------------------------------------- */
 
+static const struct {
+	const char *code;
+	const char *remedy;
+} write_remedies[] = {
+	{"write-through-symlink", "name the directory that the link leads to"},
+	{"write-outside", "--workspace names a root that holds both"},
+	{"write-unresolvable", "name a directory of the workspace that can be looked up"},
+};
+
 static int refuse_write(struct rf_planner *planner, const char *code, const char *text,
 	const char *why, const char *component)
 {
@@ -240,6 +249,10 @@ static int refuse_write(struct rf_planner *planner, const char *code, const char
 	rf_diag_refuse(planner->diag, code, "%s %.400s: %s%s%.400s",
 		is_file ? "write-file" : "write", text, why, component ? " " : "",
 		component ? component : "");
+	for (size_t i = 0; i < RF_ARRAY_SIZE(write_remedies); i++) {
+		if (strcmp(code, write_remedies[i].code) == 0)
+			rf_diag_hint(planner->diag, "%s", write_remedies[i].remedy);
+	}
 	rf_diag_path(planner->diag, text);
 	return RF_REFUSED;
 }

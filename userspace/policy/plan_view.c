@@ -127,6 +127,7 @@ static int check_sweep(struct rf_planner *planner)
 	if (sweep->closed_directory) {
 		rf_diag_refuse(planner->diag, "directory-unusable",
 			"working directory %.500s is denied", sweep->closed_directory);
+		rf_diag_hint(planner->diag, "--chdir names another, inside the workspace");
 		rf_diag_path(planner->diag, sweep->closed_directory);
 		return RF_REFUSED;
 	}

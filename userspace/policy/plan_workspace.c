@@ -46,6 +46,7 @@ static int path_of(int fd, char **ret_path)
 static int refuse_workspace(struct rf_planner *planner, const char *path, const char *why)
 {
 	rf_diag_refuse(planner->diag, "workspace-unusable", "workspace %.500s: %s", path, why);
+	rf_diag_hint(planner->diag, "--workspace names another directory");
 	rf_diag_path(planner->diag, path);
 	return RF_REFUSED;
 }
@@ -174,6 +175,8 @@ static int refuse_directory(struct rf_planner *planner, const char *path, const 
 {
 	rf_diag_refuse(
 		planner->diag, "directory-unusable", "working directory %.500s: %s", path, why);
+	rf_diag_hint(
+		planner->diag, "--chdir names one inside the workspace, --workspace another root");
 	rf_diag_path(planner->diag, path);
 	return RF_REFUSED;
 }
