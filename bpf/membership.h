@@ -171,7 +171,8 @@ static __always_inline void rf_emit_refused(const struct rf_member *member,
 		if (by == RF_BY_LSM)
 			__sync_fetch_and_add(&counters->denials_by_lsm, 1);
 	}
-	rf_emit_waking(member, &record, sizeof(record), 1);
+	/* A program that tries an address again and again must not wake the reader each time. */
+	rf_emit_waking(member, &record, sizeof(record), !refused->address);
 }
 
 static __always_inline void rf_emit_denial(const struct rf_member *member, enum rf_denial_by by,
