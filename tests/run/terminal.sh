@@ -85,6 +85,28 @@ test_c9_control_z_stops_and_fg_goes_on()
 	END
 }
 
+# Behind a shell that edits its line the terminal has that shell's settings: they are not for the
+# command. A shell does not say that it brings a running job to the front.
+test_c9_a_run_from_the_background_reads_once_it_is_in_front()
+{
+	"$session" bash --norc -i >session.out <<-'END' || expect_eq $? 5
+		send PS1="prom""pt> "; bind "set enable-bracketed-paste off"\n
+		expect prompt>
+		send "$RF" run -- sh -c 'echo be""gun; cat; echo ended' &\n
+		expect begun
+		send fg\n
+		expect run -- sh
+		pause 0.6
+		send hello\n
+		expect hello\r\nhello
+		send \x04
+		expect ended
+		expect prompt>
+		send exit 5\n
+		end
+	END
+}
+
 # The inner shell's own: a job of it stops, the sandbox does not.
 test_c9_a_shell_inside_has_job_control()
 {

@@ -48,12 +48,26 @@ static void set_attributes(int fd, const struct termios *attributes)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* What it would put back; a pipe takes this whole or not at all. */
+static void tell_guardian(const struct rf_terminal *terminal)
+{
+	ssize_t n = write(terminal->guardian_pipe, &terminal->saved, sizeof(terminal->saved));
+
+	/* Without a guardian the run goes on. */
+	(void)n;
+}
+
 void rf_terminal_resume(struct rf_terminal *terminal)
 {
-	struct termios raw = terminal->saved;
+	struct termios raw;
 
 	if (terminal->is_raw || terminal->master < 0 || !is_in_front(terminal))
 		return;
+	/* A shell has its own settings while it edits a line; in front are those for programs. */
+	if (tcgetattr(terminal->caller, &terminal->saved) < 0)
+		return;
+	tell_guardian(terminal);
+	raw = terminal->saved;
 	cfmakeraw(&raw);
 	set_attributes(terminal->caller, &raw);
 	terminal->is_raw = true;
@@ -94,9 +108,9 @@ int rf_terminal_timeout(const struct rf_terminal *terminal)
 /* It holds nothing but the terminal and the pipe, and no signal but KILL ends it. */
 static _Noreturn void guard(const struct rf_terminal *terminal, int pipe)
 {
-	struct termios saved = terminal->saved;
+	struct termios saved;
+	bool has_settings = false;
 	sigset_t all;
-	char word;
 	ssize_t n;
 
 	sigfillset(&all);
@@ -105,10 +119,10 @@ static _Noreturn void guard(const struct rf_terminal *terminal, int pipe)
 	if (dup2(terminal->caller, 0) < 0 || dup2(pipe, 1) < 0)
 		_exit(1);
 	(void)close_range(2, ~0U, 0);
-	do
-		n = read(1, &word, 1);
-	while (n < 0 && errno == EINTR);
-	if (n == 0)
+	/* Settings, until a single byte says that all is well, or the end that nobody is left. */
+	while ((n = read(1, &saved, sizeof(saved))) == (ssize_t)sizeof(saved))
+		has_settings = true;
+	if (n == 0 && has_settings)
 		set_attributes(0, &saved);
 	_exit(0);
 }
@@ -267,8 +281,9 @@ static void take_master(struct rf_terminal *terminal, int master)
 	terminal->master = master;
 	if (fcntl(master, F_SETFL, O_NONBLOCK) < 0)
 		return;
-	/* Erase and kill characters, speed and echo as the caller has them. */
-	if (terminal->caller >= 0)
+	/* Erase and kill characters, speed and echo as the caller has them. Behind a shell that
+	 * edits a line they are that shell's. */
+	if (is_in_front(terminal))
 		(void)tcsetattr(master, TCSANOW, &terminal->saved);
 	rf_terminal_resize(terminal);
 	rf_terminal_resume(terminal);

@@ -449,10 +449,15 @@ static void run_alone(struct batch *batch, size_t i)
 		[RF_FS_GLOB] = do_glob,
 	};
 	const struct rf_fs_request *request = &batch->requests[i];
+	struct rf_fs_result *result = &batch->results[i];
 
 	end_run(batch, i);
 	batch->kind = KIND_ALONE;
-	all[request->operation](batch->fs, request, &batch->results[i]);
+	if (all[request->operation])
+		all[request->operation](batch->fs, request, result);
+	else
+		rf_fs_refuse(result, request->operation, request->path, EOPNOTSUPP,
+			RF_FS_CODE_UNSUPPORTED, "no operation of its own");
 	batch->start = i + 1;
 }
 
