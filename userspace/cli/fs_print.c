@@ -127,6 +127,12 @@ static int print_success(const struct rf_fs_command *command, const struct rf_fs
 			rf_fs_print_entry(command, &result->entries[i]);
 		if (line->request.operation != RF_FS_SNAPSHOT)
 			return 0;
+		if (!result->has_digest) {
+			rf_say_error("snapshot %s: a file with more than one hard link is not "
+				     "read, so the tree has no digest",
+				line->path);
+			return RF_FS_STATUS_FAILED;
+		}
 		print_digest(result->digest);
 		rf_fs_print_path(command, line->path);
 		return 0;

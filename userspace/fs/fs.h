@@ -103,20 +103,22 @@ enum rf_fs_engine rf_fs_engine(struct rf_fs *fs, const char **ret_why);
 /* ---- requests ------------------------------------------------------------------------------ */
 
 enum rf_fs_operation {
-	RF_FS_READ,	   /* content, stat */
-	RF_FS_WRITE,	   /* in place, at offset; open_flags decide on creating and truncating */
-	RF_FS_APPEND,	   /* at the end */
-	RF_FS_REPLACE,	   /* all at once: after a crash there is the old content or the new */
-	RF_FS_STAT,	   /* stat */
-	RF_FS_EXISTS,	   /* exists; a missing ancestor is no error */
-	RF_FS_LIST,	   /* entries of a directory */
-	RF_FS_MKDIR,	   /* mode */
-	RF_FS_RENAME,	   /* path to target */
-	RF_FS_REMOVE,	   /* file or empty directory; with RF_FS_RECURSIVE a tree */
-	RF_FS_COPY,	   /* path to target */
-	RF_FS_DIGEST,	   /* SHA-256 of a file's content (or of the range) */
-	RF_FS_REAL_PATH,   /* canonical absolute path */
-	RF_FS_SNAPSHOT,	   /* every entry of a tree with stat and digest, and a digest of it all */
+	RF_FS_READ,	 /* content, stat */
+	RF_FS_WRITE,	 /* in place, at offset; open_flags decide on creating and truncating */
+	RF_FS_APPEND,	 /* at the end */
+	RF_FS_REPLACE,	 /* all at once: after a crash there is the old content or the new */
+	RF_FS_STAT,	 /* stat */
+	RF_FS_EXISTS,	 /* exists; a missing ancestor is no error */
+	RF_FS_LIST,	 /* entries of a directory */
+	RF_FS_MKDIR,	 /* mode */
+	RF_FS_RENAME,	 /* path to target */
+	RF_FS_REMOVE,	 /* file or empty directory; with RF_FS_RECURSIVE a tree */
+	RF_FS_COPY,	 /* path to target */
+	RF_FS_DIGEST,	 /* SHA-256 of a file's content (or of the range) */
+	RF_FS_REAL_PATH, /* canonical absolute path */
+	/* Every entry of a tree with stat and digest, and a digest of it all; none where a file has
+	 * several hard links, which is not read. */
+	RF_FS_SNAPSHOT,
 	RF_FS_CHANGE,	   /* mode, times, size of what exists */
 	RF_FS_GLOB,	   /* patterns; see glob.h. rf_fs_batch answers it by RF_FS_CODE_UNSUPPORTED
 			    * unless a hook was set with rf_fs_set_glob */

@@ -8,8 +8,8 @@
  *	path NUL type NUL mode (octal) NUL digest (32 bytes; files alone)
  *
  * so that two trees with the same names, modes and contents have the same one, whatever their
- * times, owners and inode numbers. What is not followed (links, devices, files with several hard
- * links) is in it by name, type and mode.
+ * times, owners and inode numbers. What is not followed (links, devices) is in it by name, type and
+ * mode. A file with several hard links is not read either, so a tree that has one has no digest.
  */
 
 #include <errno.h>
@@ -162,11 +162,19 @@ static int hash_entry(struct rf_fs_hash *hash, const struct rf_fs_entry *entry)
 
 static int hash_tree(struct rf_fs_hash *hash, struct rf_fs_result *result)
 {
+	bool is_whole = true;
 	int r = 0;
 
-	for (size_t i = 0; i < result->n_entries && r == 0; i++)
-		r = hash_entry(hash, &result->entries[i]);
-	return r < 0 ? r : rf_fs_hash_end(hash, result->digest);
+	for (size_t i = 0; i < result->n_entries && r == 0; i++) {
+		const struct rf_fs_entry *entry = &result->entries[i];
+
+		is_whole = is_whole && (entry->type != RF_FS_TYPE_FILE || entry->has_digest);
+		r = hash_entry(hash, entry);
+	}
+	if (r == 0)
+		r = rf_fs_hash_end(hash, result->digest);
+	result->has_digest = r == 0 && is_whole;
+	return r;
 }
 
 void rf_fs_do_snapshot(
@@ -187,6 +195,4 @@ void rf_fs_do_snapshot(
 		rf_fs_refuse_call(result, request->operation, request->path, ENOMEM);
 	if (result->error)
 		drop_entries(result);
-	else
-		result->has_digest = true;
 }

@@ -219,6 +219,23 @@ Test(fs_refusals, a_recursive_copy_or_snapshot_follows_nothing)
 	snapshot = run(fs, ask(.operation = RF_FS_SNAPSHOT, .path = "d"));
 	cr_assert_eq(snapshot.n_entries, 1);
 	cr_expect_not(snapshot.entries[0].has_digest);
+	cr_expect(snapshot.has_digest);
+}
+
+Test(fs_refusals, a_snapshot_without_the_content_of_a_file_has_no_digest)
+{
+	struct fixture fixture in_fixture = {0};
+	struct rf_fs *fs rf_autofs = NULL;
+	struct rf_fs_result snapshot autoresult = {0};
+
+	fixture_make(&fixture);
+	cr_assert_eq(mkdir("d", 0755), 0);
+	put("d/f", "text");
+	cr_assert_eq(link("d/f", "alias"), 0);
+	fs = open_variant(fixture.root, VARIANT_PLAIN, NULL);
+	snapshot = run(fs, ask(.operation = RF_FS_SNAPSHOT, .path = "d"));
+	cr_assert_eq(snapshot.n_entries, 1);
+	cr_expect_not(snapshot.has_digest);
 }
 
 Test(fs_refusals, malformed_requests_are_told_apart)
