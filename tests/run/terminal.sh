@@ -170,10 +170,35 @@ test_c9_output_before_the_end_reaches_a_slow_reader()
 	expect_eq "$(tail -n 1 out)" the-last
 }
 
+# The reader is gone, and with it the terminal; one that takes nothing does not outlast a limit.
+test_c9_nobody_reads_and_the_run_ends()
+{
+	{
+		timeout 20 "$RF" run --tty --result hangup.json -- yes </dev/null || :
+	} 2>err | head -n 1 >out
+	expect_json hangup.json .stage exit
+	{
+		timeout 20 "$RF" run --tty --timeout 500ms --grace 100ms --result r.json -- yes </dev/null || :
+	} 2>err | {
+		wait_for 10 test -s r.json || fail 'it waits for a reader'
+		cat >out
+	}
+	expect_json r.json .reason timeout
+	# A person who looks away from a terminal that is full.
+	"$session" sh -c '"$RF" run --timeout 500ms --grace 100ms --result t.json -- yes; echo status-$?' >out <<-'END'
+		expect y
+		look-away t.json
+		expect status-124
+		end
+	END
+}
+
 test_c9_what_is_piped_in_ends()
 {
 	echo 'echo from-a-pipe; exit 4' | expect_status 4 timeout 20 "$RF" run --tty -- sh >out
 	grep -q 'from-a-pipe.$' out || fail "$(cat out)"
+	printf unfinished | timeout 20 "$RF" run --tty -- cat >out
+	grep -q 'unfinished' out || fail "$(cat out)"
 }
 
 test_c9_messages_do_not_stagger_on_a_raw_terminal()

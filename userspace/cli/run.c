@@ -70,7 +70,7 @@ struct run {
 
 static void run_clear(struct run *run)
 {
-	rf_terminal_close(&run->terminal, -1, true);
+	rf_terminal_close(&run->terminal, -1, RF_TERMINAL_KEPT);
 	rf_connection_close(&run->connection);
 	rf_run_options_clear(&run->options);
 	rf_line_writer_clear(&run->events);
@@ -470,6 +470,13 @@ static json_t *find_result(struct run *run, int r)
 	return make_result(run, run->id ? "exit" : "setup", "lost", RF_STATUS_REFUSED);
 }
 
+static bool ended_by_itself(const struct run *run)
+{
+	const char *reason = rf_json_get_text(run->result, "reason");
+
+	return reason && (strcmp(reason, "exit") == 0 || strcmp(reason, "signal") == 0);
+}
+
 static int finish(struct run *run, int r)
 {
 	bool is_kept = run->options.policy.keep_background == RF_TRUE;
@@ -478,7 +485,10 @@ static int finish(struct run *run, int r)
 	json_int_t status;
 
 	/* What the command wrote comes before what we say of it. */
-	rf_terminal_close(&run->terminal, run->signal_fd, is_kept);
+	rf_terminal_close(&run->terminal, run->signal_fd,
+		!ended_by_itself(run) ? RF_TERMINAL_CUT
+		: is_kept	      ? RF_TERMINAL_KEPT
+				      : RF_TERMINAL_ENDED);
 	result = find_result(run, r);
 	code = json_object_get(result, "exit_code");
 	status = json_is_integer(code) ? json_integer_value(code) : RF_STATUS_REFUSED;

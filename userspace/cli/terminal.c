@@ -272,8 +272,19 @@ static void end_input(struct rf_terminal *terminal)
 	terminal->input = -1;
 	if (tcgetattr(terminal->master, &inner) < 0)
 		return;
-	terminal->inward = (struct rf_terminal_buffer){.to = 1};
-	terminal->inward.data[0] = (char)inner.c_cc[VEOF];
+	/* Behind an unfinished line the first one only sends that. */
+	terminal->inward = (struct rf_terminal_buffer){.to = terminal->is_in_line ? 2 : 1};
+	memset(terminal->inward.data, inner.c_cc[VEOF], terminal->inward.to);
+}
+
+static void take_input(struct rf_terminal *terminal)
+{
+	struct rf_terminal_buffer *inward = &terminal->inward;
+
+	if (!fill(inward, terminal->input))
+		end_input(terminal);
+	else if (!is_empty(inward))
+		terminal->is_in_line = inward->data[inward->to - 1] != '\n';
 }
 
 static void take_master(struct rf_terminal *terminal, int master)
@@ -311,16 +322,19 @@ static void take_message(struct rf_terminal *terminal)
 
 void rf_terminal_take(struct rf_terminal *terminal, const struct pollfd *polls)
 {
-	if (polls[3].revents && !flush(&terminal->outward, terminal->output))
-		/* Nobody reads any more; the command is not to wait for that. */
+	/* Nobody reads any more: the command's terminal hangs up. */
+	if (polls[3].revents && !flush(&terminal->outward, terminal->output)) {
 		terminal->outward.from = terminal->outward.to;
+		terminal->master = rf_close(terminal->master);
+		return;
+	}
 	if ((polls[2].revents & POLLOUT) && !flush(&terminal->inward, terminal->master))
 		terminal->inward.from = terminal->inward.to;
 	if ((polls[2].revents & (POLLIN | POLLHUP)) && is_empty(&terminal->outward) &&
 		!fill(&terminal->outward, terminal->master))
 		terminal->master = rf_close(terminal->master);
-	if (polls[1].revents && !fill(&terminal->inward, terminal->input))
-		end_input(terminal);
+	if (polls[1].revents)
+		take_input(terminal);
 	if (polls[0].revents)
 		take_message(terminal);
 }
@@ -328,7 +342,7 @@ void rf_terminal_take(struct rf_terminal *terminal, const struct pollfd *polls)
 /* ---- End ---- */
 
 /* Without its last reader gone, the pty answers EIO once all was read. */
-static void drain(struct rf_terminal *terminal, int signal_fd, bool is_kept)
+static void drain(struct rf_terminal *terminal, int signal_fd, enum rf_terminal_end end)
 {
 	terminal->input = -1;
 	terminal->inward = (struct rf_terminal_buffer){0};
@@ -341,9 +355,9 @@ static void drain(struct rf_terminal *terminal, int signal_fd, bool is_kept)
 		polls[0].fd = -1;
 		polls[RF_TERMINAL_POLLS] = (struct pollfd){.fd = signal_fd, .events = POLLIN};
 		n = poll(polls, RF_TERMINAL_POLLS + 1,
-			!is_written ? -1
-			: is_kept   ? 0
-				    : DRAIN_QUIET_MS);
+			!is_written && end != RF_TERMINAL_CUT	? -1
+			: is_written && end == RF_TERMINAL_KEPT ? 0
+								: DRAIN_QUIET_MS);
 		if (n == 0 || (n < 0 && errno != EINTR))
 			break;
 		if (n > 0 && polls[RF_TERMINAL_POLLS].revents &&
@@ -352,12 +366,15 @@ static void drain(struct rf_terminal *terminal, int signal_fd, bool is_kept)
 		if (n > 0)
 			rf_terminal_take(terminal, polls);
 	}
+	/* So that there is room for what we say ourselves. */
+	if (!is_empty(&terminal->outward))
+		(void)tcflush(terminal->output, TCOFLUSH);
 }
 
-void rf_terminal_close(struct rf_terminal *terminal, int signal_fd, bool is_kept)
+void rf_terminal_close(struct rf_terminal *terminal, int signal_fd, enum rf_terminal_end end)
 {
 	if (terminal->is_wanted)
-		drain(terminal, signal_fd, is_kept);
+		drain(terminal, signal_fd, end);
 	rf_terminal_suspend(terminal);
 	end_guardian(terminal);
 	terminal->socket = rf_close(terminal->socket);

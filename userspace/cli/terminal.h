@@ -45,6 +45,8 @@ struct rf_terminal {
 	bool is_raw;
 	/* The command stopped; the caller of rf_terminal_take resets it. */
 	bool has_stopped;
+	/* What was typed does not end a line. */
+	bool is_in_line;
 	struct rf_terminal_buffer inward;
 	struct rf_terminal_buffer outward;
 };
@@ -81,9 +83,17 @@ void rf_terminal_resize(const struct rf_terminal *terminal);
 void rf_terminal_suspend(struct rf_terminal *terminal);
 void rf_terminal_resume(struct rf_terminal *terminal);
 
+enum rf_terminal_end {
+	/* By itself: what it wrote goes out to the last byte, as slow as the reader is. */
+	RF_TERMINAL_ENDED,
+	/* Something is left behind that may hold the terminal: what is there now goes out. */
+	RF_TERMINAL_KEPT,
+	/* By force: what a reader does not take within a second is dropped. */
+	RF_TERMINAL_CUT,
+};
+
 /*
- * The command has ended (or, with is_kept, left something behind that may hold the terminal): what
- * it wrote goes out to the last byte, as slow as the reader is; a signal at signal_fd ends the
- * wait. Then the caller's settings are back. Harmless on one that was never prepared, and again.
+ * The command has ended. A signal at signal_fd ends the wait for the reader. Then the caller's
+ * settings are back. Harmless on one that was never prepared, and again.
  */
-void rf_terminal_close(struct rf_terminal *terminal, int signal_fd, bool is_kept);
+void rf_terminal_close(struct rf_terminal *terminal, int signal_fd, enum rf_terminal_end end);
