@@ -263,7 +263,7 @@ FUZZ_CC ?= clang-14
 FUZZ_PARTS := $(foreach s,diag json strv units,userspace/base/$(s).c) \
 	$(foreach s,answer encode glob glob_brace glob_segment lift names request,userspace/fs/$(s).c)
 FUZZ_POLICY_PARTS := $(foreach s,diag json path strv units,userspace/base/$(s).c) \
-	$(foreach s,facts keys nearest policy policy_json read read_json read_yaml,userspace/policy/$(s).c)
+	$(foreach s,facts keys nearest net policy policy_json read read_json read_yaml,userspace/policy/$(s).c)
 
 out/fuzz/git_config: userspace/base/strv.c userspace/policy/git_config.c
 out/fuzz/glob out/fuzz/request: $(FUZZ_PARTS)
