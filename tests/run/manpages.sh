@@ -89,3 +89,74 @@ test_manpages_list_every_refusal_code()
 		grep -qx -- "$code" <<<"$listed" || fail "ringfence.1 does not list $code"
 	done <codes
 }
+
+# ---- What a reader sees ----
+
+# render PAGE: its text as man(1) shows it, a paragraph a line.
+render()
+{
+	scdoc <"$RF_TOP/docs/$1.scd" | groff -Kutf8 -Tutf8 -man -rLL=2000n -rHY=0 -P-cbou
+}
+
+# blocks PAGE: the literal blocks of a page, unescaped, each behind a line "%".
+blocks()
+{
+	# shellcheck disable=SC2016 # backquotes of the page
+	sed -n '/^```$/,/^```$/p' "$RF_TOP/docs/$1.scd" |
+		awk '/^```$/ { if (n++ % 2 == 0) print "%"; next } { gsub(/\\\\/, "\\"); print }'
+}
+
+# pages: their names.
+pages()
+{
+	(cd "$RF_TOP/docs" && printf '%s\n' *.scd | sed 's/\.scd$//')
+}
+
+needs test_manpages_lose_no_character_to_the_markup host command:scdoc command:groff
+test_manpages_lose_no_character_to_the_markup()
+{
+	local page name
+	for page in $(pages); do
+		render "$page" >shown
+		expect_eq "$(grep -nE '(^|[ (,])_[A-Za-z]|[A-Za-z]_([ ,.;)]|$)' shown || true)" ""
+		# What has an underline inside, without the stars of the markup.
+		sed 's/\\\*/\x01/g; s/\*/ /g; s/\x01/*/g; s/\\\(.\)/\1/g' "$RF_TOP/docs/$page.scd" |
+			grep -oE '[A-Za-z0-9]+(_[A-Za-z0-9*]+)+' | sort -u >names || true
+		while read -r name; do
+			grep -qF -- "$name" shown || fail "$page does not show $name"
+		done <names
+		blocks "$page" | tr -s '\t ' ' ' >wanted
+		tr -s '\t ' ' ' <shown >squeezed
+		while read -r name; do
+			[[ $name == % ]] || grep -qF -- "$name" squeezed ||
+				fail "$page does not show: $name"
+		done <wanted
+	done
+}
+
+needs test_manpages_show_keys_options_and_variables_as_they_are_typed host command:scdoc command:groff
+test_manpages_show_keys_options_and_variables_as_they_are_typed()
+{
+	local name page
+	render ringfence-policy.5 >policy
+	jq -r '.properties | to_entries[] | .key as $k | .value.properties // {"": 0} | keys[] |
+		if . == "" then $k else . end' "$RF_TOP/docs/ringfence-policy.schema.json" >keys
+	while read -r name; do
+		grep -qE "^ +$name: " policy || fail "ringfence-policy.5 does not show the key $name"
+	done <keys
+	for name in $(sed -n '/^static const char \*const allowed/,/;/p' \
+		"$RF_TOP/userspace/policy/plan_environment.c" | grep -oE '"[A-Z_]+"' | tr -d '"') \
+		'LC_*' HOME TMPDIR 'XDG_*_HOME' PWD; do
+		grep -qE "^ +The command sees.* ${name//\*/\\*}[ .]" policy ||
+			fail "ringfence-policy.5 does not show the variable $name"
+	done
+	for page in ringfence.1:run ringfence-bwrap.1:bwrap; do
+		render "${page%:*}" >shown
+		"$RF" "${page#*:}" "$([[ $page == *bwrap ]] && echo --rf-help || echo --help)" |
+			grep -oE '^  --[a-z-]+' | sort -u >options
+		[[ $(wc -l <options) -gt 10 ]]
+		while read -r name; do
+			grep -qE "^ +$name( |$)" shown || fail "$page does not show $name"
+		done <options
+	done
+}
