@@ -160,3 +160,62 @@ test_manpages_show_keys_options_and_variables_as_they_are_typed()
 		done <options
 	done
 }
+
+# run_blocks PAGE: each of its literal blocks as a script, in the order of the page.
+run_blocks()
+{
+	# shellcheck disable=SC2016 # backquotes of the page
+	local block
+	blocks "$1" | csplit -sz -n 2 -f block. - '/^%$/' '{*}'
+	for block in block.*; do
+		sed -i '/^%$/d' "$block"
+		[[ -s $block ]] || fail "$1 has an empty block"
+		bash -eu "$block" </dev/null >"out.$block" 2>"err.$block" ||
+			fail "$1: $(cat "$block") ends with $?: $(cat "err.$block")"
+	done
+}
+
+# A reader's project: what the examples name is there.
+make_project()
+{
+	mkdir -p project/src project/build/gone bin
+	printf 'test:\n\t@echo tested\nall:\n\t@echo made\n' >project/Makefile
+	printf 'int x;\n' >project/src/x.c
+	ln -s "$RF" bin/ringfence
+	ln -s "$RF" bin/bwrap
+	PATH=$PWD/bin:$PATH
+	cd project || return
+}
+
+needs test_manpages_have_examples_that_run host command:make
+test_manpages_have_examples_that_run()
+{
+	local page
+	make_project
+	for page in ringfence.1 ringfence-fs.1 ringfence-bwrap.1 ringfence-events.5; do
+		rm -f block.* out.block.*
+		run_blocks "$page"
+		[[ $(wc -l < <(cat out.block.*)) -gt 0 ]] || fail "the examples of $page say nothing"
+	done
+	expect_json result.json .reason exit
+	expect_eq "$(cat note)" hello
+	# Those of the other pages are run where the library and the policies are tested.
+	expect_eq "$(grep -lE '^# EXAMPLES?$' "$RF_TOP"/docs/*.scd | xargs -n1 basename | sort)" \
+		"$(printf 'ringfence%s.scd\n' -bwrap.1 -events.5 -fs.1 -policy.5 .1 .3 | sort)"
+}
+
+needs test_manpages_have_policies_that_a_plan_takes host command:make
+test_manpages_have_policies_that_a_plan_takes()
+{
+	local block n=0
+	make_project
+	mkdir include src/secrets
+	sed -n '/^# EXAMPLE$/,/^# REFUSALS/p' "$RF_TOP/docs/ringfence-policy.5.scd" |
+		awk '/^```$/ { n++; next } n % 2 { print > ("../policy." n) }'
+	for block in ../policy.*; do
+		ringfence plan --json --policy "$block" -- true >../plan
+		expect_json ../plan .network.posture none
+		n=$((n + 1))
+	done
+	expect_eq "$n" 2
+}
