@@ -39,6 +39,22 @@ test_manpages_a13_have_the_options_of_each_command()
 		"$(help_options "$RF" plan)"
 }
 
+needs test_manpages_a_help_says_what_every_option_is_and_which_can_be_repeated host
+test_manpages_a_help_says_what_every_option_is_and_which_can_be_repeated()
+{
+	local command
+	for command in run plan doctor ps kill freeze thaw sweep 'fs glob'; do
+		# shellcheck disable=SC2086 # a verb is a word
+		"$RF" $command --help
+	done >helps
+	"$RF" bwrap --rf-help >>helps
+	expect_eq "$(grep -nE '\(null\)|^  --[a-z-]+( [^ ]+)? *$' helps || true)" ""
+	expect_eq "$("$RF" run --help | grep -oE '^  --[a-z-]+ .*; repeatable$' | awk '{ print $1 }' | sort)" \
+		"$(sed -n '/^; options$/,/^; end$/p' "$RF_TOP/docs/ringfence.1.scd" |
+			awk '/^\*--/ { name = $1 } /Repeatable\./ { gsub(/\*/, "", name); print name }' | sort)"
+	expect_eq "$("$RF" bwrap --rf-help | grep -c '; repeatable$')" 2
+}
+
 # The keys, their options, their types and what they mean stand in one table.
 needs test_manpages_a14_have_the_table_of_keys host
 test_manpages_a14_have_the_table_of_keys()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "policy/keys.h"
 #include "policy/policy.h"
 
 #define OPTIONS_MAX 64
@@ -88,17 +89,24 @@ int rf_args_next(struct rf_args *args, struct rf_arg_read *ret_read, struct rf_d
 	return read_option(args, word, ret_read, diag);
 }
 
+static void print_option(const struct rf_option *option)
+{
+	const struct rf_key *key = option->key ? rf_key_find(option->key) : NULL;
+	const char *help = option->help || !key ? option->help : key->help;
+	char left[64];
+
+	snprintf(left, sizeof(left), "--%s%s%s", option->name, option->value ? " " : "",
+		option->value ? option->value : "");
+	printf("  %-*s  %s%s\n", HELP_COLUMN, left, help,
+		key && rf_key_is_list(key->type) ? "; repeatable" : "");
+}
+
 void rf_args_print_help(
 	const char *usage, const char *summary, const struct rf_option *options, size_t n_options)
 {
 	printf("Usage: ringfence %s\n\n%s\n\nOptions:\n", usage, summary);
-	for (size_t i = 0; i < n_options; i++) {
-		char left[64];
-
-		snprintf(left, sizeof(left), "--%s%s%s", options[i].name,
-			options[i].value ? " " : "", options[i].value ? options[i].value : "");
-		printf("  %-*s  %s\n", HELP_COLUMN, left, options[i].help);
-	}
+	for (size_t i = 0; i < n_options; i++)
+		print_option(&options[i]);
 }
 
 /* RF_ARGS_HELP_SHOWN: asked for. */

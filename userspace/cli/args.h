@@ -20,6 +20,7 @@ struct rf_option {
 	const char *name;
 	/* What --help calls the value; NULL: takes none. */
 	const char *value;
+	/* One line; NULL: the key's. */
 	const char *help;
 	int id;
 	/* Of the policy, where the option is one. */
