@@ -370,3 +370,14 @@ test_what_a_terminal_obeys_is_not_printed()
 	"$RF" plan -- sh "$(printf 'a\xc2\x9b2J')" >plan
 	expect_contains "$(<plan)" 'a\xc2\x9b2J'
 }
+
+# ---- what is said of an end, and of what was closed ------------------------------------------------
+
+needs test_c3_an_id_that_is_too_short_is_told_how_long_it_must_be host
+test_c3_an_id_that_is_too_short_is_told_how_long_it_must_be()
+{
+	expect_status 125 "$RF" kill abc 2>err
+	expect_contains "$(<err)" 'no sandbox abc (an ID is given by at least 4 characters)'
+	expect_status 125 "$RF" kill abcd 2>err
+	expect_lacks "$(<err)" characters
+}

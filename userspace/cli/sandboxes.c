@@ -296,8 +296,11 @@ static int choose(const struct rf_sandboxes *sandboxes, const char *id, size_t *
 	if (n_found > 1)
 		return rf_diag_refuse(
 			diag, "ambiguous-id", "%zu sandboxes begin with %s", n_found, id);
-	return rf_diag_refuse(diag, "not-found", "no sandbox %s%s", id,
+	rf_diag_refuse(diag, "not-found", "no sandbox %s%s", id,
 		sandboxes->n_silent > 0 ? " among the controllers that answered" : "");
+	if (length < ID_PREFIX_MIN)
+		rf_diag_hint(diag, "an ID is given by at least %u characters", ID_PREFIX_MIN);
+	return RF_REFUSED;
 }
 
 int rf_sandbox_connect(
