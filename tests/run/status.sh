@@ -373,6 +373,19 @@ test_what_a_terminal_obeys_is_not_printed()
 
 # ---- what is said of an end, and of what was closed ------------------------------------------------
 
+test_c3_a_run_that_is_stopped_from_outside_says_so()
+{
+	local client
+	"$RF" run --events e -- sleep 7741 2>err &
+	client=$!
+	started e
+	"$RF" kill "$(jq -r 'select(.event == "start").id' e)" --grace 0s
+	expect_status 137 wait "$client"
+	expect_eq "$(grep -c '^ringfence: .*stopped from outside (ringfence kill' err)" 1
+	# shellcheck disable=SC2016
+	expect_lacks "$("$RF" run -- sh -c 'kill -9 $$' 2>&1 || true)" stopped
+}
+
 needs test_c3_an_id_that_is_too_short_is_told_how_long_it_must_be host
 test_c3_an_id_that_is_too_short_is_told_how_long_it_must_be()
 {

@@ -100,19 +100,34 @@ static void report_denial(const json_t *denial)
 		grant ? "; would be allowed by " : "", grant ? grant : "");
 }
 
+/* An end that neither the command nor a limit explains. */
+static void report_reason(const json_t *result)
+{
+	const char *reason = rf_json_get_text(result, "reason");
+	const char *stage = rf_json_get_text(result, "stage");
+
+	if (!reason || !stage)
+		return;
+	if (strcmp(reason, "lost") == 0)
+		rf_say_error("the run is lost: it ended without its first process saying how");
+	else if (strcmp(reason, "oom") == 0 &&
+		 json_array_size(json_object_get(result, "limits_hit")) == 0)
+		rf_say_error("the kernel ran out of memory and killed the command");
+	/* Before the start it is our own caller who gave up. */
+	else if (strcmp(reason, "abort") == 0 && strcmp(stage, "setup") != 0)
+		rf_say("the run was stopped from outside (ringfence kill, or the end of its "
+		       "controller)");
+}
+
 void rf_report_result(const json_t *result, const struct rf_policy *policy)
 {
 	const json_t *limits = json_object_get(result, "limits_hit");
-	const char *reason = rf_json_get_text(result, "reason");
 	const json_t *denials = json_object_get(result, "denials");
 	size_t n_denials = json_array_size(denials);
 	const json_t *entry;
 	size_t i;
 
-	if (reason && strcmp(reason, "lost") == 0)
-		rf_say_error("the run is lost: it ended without its first process saying how");
-	else if (reason && strcmp(reason, "oom") == 0 && json_array_size(limits) == 0)
-		rf_say_error("the kernel ran out of memory and killed the command");
+	report_reason(result);
 	json_array_foreach (limits, i, entry) {
 		if (json_is_string(entry))
 			report_limit(json_string_value(entry), policy);
