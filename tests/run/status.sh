@@ -394,3 +394,20 @@ test_c3_an_id_that_is_too_short_is_told_how_long_it_must_be()
 	expect_status 125 "$RF" kill abcd 2>err
 	expect_lacks "$(<err)" characters
 }
+
+# Where nothing tells one Unix socket from another all are closed, and the command sees a bare EPERM.
+test_verbose_says_why_unix_sockets_are_closed()
+{
+	local status=0
+	"$RF" run --verbose --result r.json -- python3 -S -c 'import _socket
+_socket.socket(_socket.AF_UNIX)' 2>err || status=$?
+	if [[ $status -eq 0 ]]; then
+		expect_lacks "$(<err)" unix-connect
+	else
+		expect_eq "$(grep -c '^ringfence: unix-connect: AF_UNIX is closed altogether' err)" 1
+	fi
+	"$RF" run --verbose --no-unix -- true 2>err
+	expect_lacks "$(<err)" unix-connect
+	"$RF" run -- true 2>err
+	expect_lacks "$(<err)" unix-connect
+}

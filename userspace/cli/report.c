@@ -119,6 +119,22 @@ static void report_reason(const json_t *result)
 		       "controller)");
 }
 
+/*
+ * A promise that is held, by closing more than was asked for: the command meets a bare EPERM, of
+ * which no denial is recorded. One that is off was warned of.
+ */
+static void report_unix(const json_t *result)
+{
+	const json_t *promises =
+		json_object_get(json_object_get(result, "enforcement"), "promises");
+	const json_t *promise = json_object_get(promises, "unix-connect");
+	const char *state = rf_json_get_text(promise, "state");
+	const char *why = rf_json_get_text(promise, "why");
+
+	if (state && strcmp(state, "enforced") == 0 && why && *why)
+		rf_say_detail("unix-connect: %s", why);
+}
+
 void rf_report_result(const json_t *result, const struct rf_policy *policy)
 {
 	const json_t *limits = json_object_get(result, "limits_hit");
@@ -128,6 +144,7 @@ void rf_report_result(const json_t *result, const struct rf_policy *policy)
 	size_t i;
 
 	report_reason(result);
+	report_unix(result);
 	json_array_foreach (limits, i, entry) {
 		if (json_is_string(entry))
 			report_limit(json_string_value(entry), policy);
