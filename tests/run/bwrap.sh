@@ -281,6 +281,8 @@ test_b12_options_of_ours_stand_between_and_never_behind_the_command()
 	expect_contains "$(expect_status 1 ours --rf-nett none true 2>&1)" 'did you mean --rf-net?'
 	expect_contains "$(expect_status 1 ours --rf-timeout 2>&1)" 'needs a value'
 	expect_contains "$(expect_status 1 ours --rf-net loopback "${basic[@]}" touch ran 2>&1)" --unshare-net
+	expect_contains "$(expect_status 1 ours --rf-timeout soon 2>&1)" 'ringfence: --rf-timeout: '
+	expect_contains "$(expect_status 1 ours --rf-waive nothing 2>&1)" 'ringfence: --rf-waive: '
 	expect_contains "$(ours --rf-help)" --rf-timeout
 	[[ ! -e ran ]]
 }

@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/report.h"
 #include "host/bwrap.h"
+#include "policy/keys.h"
 
 /* As `run` and timeout(1) say it. */
 #define STATUS_TIMEOUT 124
@@ -57,12 +58,28 @@ struct asked {
 	bool wants_help;
 };
 
+/* Refused in the words of who wrote it: by the option's name, not the key's. */
+static int set(struct rf_policy *policy, const struct rf_option *option, const char *text,
+	struct rf_diag *diag)
+{
+	const struct rf_key *known = rf_key_find(option->key);
+	struct rf_key said;
+	char name[32];
+
+	if (!known)
+		return -EINVAL;
+	snprintf(name, sizeof(name), "--%s", option->name);
+	said = *known;
+	said.name = name;
+	return rf_key_set(&said, policy, text, diag);
+}
+
 static int apply(
 	struct asked *asked, const struct rf_option *option, const char *text, struct rf_diag *diag)
 {
 	switch ((enum option_id)option->id) {
 	case OPTION_KEY:
-		return rf_policy_set(&asked->run->policy, option->key, text, diag);
+		return set(&asked->run->policy, option, text, diag);
 	case OPTION_RESULT:
 		return rf_output_set(&asked->run->result_target, option->name, text, diag);
 	case OPTION_EVENTS:
