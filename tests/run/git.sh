@@ -348,6 +348,38 @@ test_a15_a_repository_above_leads_into_the_workspace()
 	expect_status 128 run --quiet --git full -- git log 2>/dev/null
 }
 
+test_a15_what_is_no_repository_hides_none_above()
+{
+	repository m
+	mkdir -p m/a/hk
+	git -C m config core.hooksPath a/hk
+	cd m/a
+	printf '#!/bin/sh\ntouch ran\n' >hk/pre-commit
+	chmod 755 hk/pre-commit
+	run --quiet -- mkdir .git
+	closed hk/pre-commit
+	run --quiet -- sh -c 'rmdir .git; mkdir objects refs; echo junk >HEAD'
+	closed hk/pre-commit
+	# Git runs it nevertheless.
+	git commit -q --allow-empty -m x
+	[[ -e ../ran ]]
+}
+
+test_a15_a_bare_repository_cannot_be_hidden()
+{
+	repository m
+	git clone -q --bare m bare
+	cd bare
+	expect_status 1 run --quiet -- mv objects objects2 2>"$messages"
+	expect_contains "$(<"$messages")" 'busy'
+	run --quiet -- mv HEAD HEAD2
+	closed config
+	run --quiet -- sh -c 'mv HEAD2 HEAD; mkdir .git'
+	closed config
+	closed hooks/x
+	expect_contains "$(git log --format=%s)" one
+}
+
 test_a15_hooks_elsewhere_need_nothing()
 {
 	repository m

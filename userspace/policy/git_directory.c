@@ -151,7 +151,7 @@ static int find_common(struct rf_git_tree *tree)
 	return r < 0 ? 0 : rf_git_resolve_in(&tree->directory, path, &tree->common);
 }
 
-static int find_entry(struct rf_git_tree *tree, int top_fd, const struct rf_found *top)
+static int find_entry(struct rf_git_tree *tree, const struct rf_found *top)
 {
 	int r = rf_git_resolve_in(top, ".git", &tree->entry);
 
@@ -163,12 +163,23 @@ static int find_entry(struct rf_git_tree *tree, int top_fd, const struct rf_foun
 		tree->kind = RF_GIT_TREE_DIRECTORY;
 	else if (tree->entry.kind != RF_FOUND_MISSING)
 		tree->kind = RF_GIT_TREE_POINTER;
-	else if (is_repository(top_fd))
-		tree->kind = RF_GIT_TREE_BARE;
 	return 0;
 }
 
-int rf_git_find(int top_fd, const char *top, struct rf_git_tree *ret_tree)
+/* HEAD can be moved away in one run and back in another; the two directories are pinned. */
+static int find_bare(struct rf_git_tree *tree, int top_fd, const struct rf_found *top)
+{
+	struct stat st;
+
+	if (!has_directory(top_fd, "objects") || !has_directory(top_fd, "refs"))
+		return 0;
+	tree->kind = RF_GIT_TREE_BARE;
+	tree->is_doubtful =
+		!is_repository(top_fd) || fstatat(top_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return copy_found(top, &tree->entry);
+}
+
+int rf_git_find(int top_fd, const char *top, bool is_bare, struct rf_git_tree *ret_tree)
 {
 	struct rf_git_tree tree rf_autogit = {.top = strdup(top)};
 	struct rf_found root = {.kind = RF_FOUND_EXISTING, .path = tree.top};
@@ -182,11 +193,7 @@ int rf_git_find(int top_fd, const char *top, struct rf_git_tree *ret_tree)
 	root.dev = st.st_dev;
 	root.ino = st.st_ino;
 	root.mode = st.st_mode;
-	r = find_entry(&tree, top_fd, &root);
-	if (r == 0 && tree.kind == RF_GIT_TREE_BARE) {
-		rf_found_clear(&tree.entry);
-		r = copy_found(&root, &tree.entry);
-	}
+	r = is_bare ? find_bare(&tree, top_fd, &root) : find_entry(&tree, &root);
 	if (r == 0 && is_directory(&tree.entry))
 		r = copy_found(&tree.entry, &tree.directory);
 	else if (r == 0 && tree.kind != RF_GIT_TREE_NONE)

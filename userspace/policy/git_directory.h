@@ -32,13 +32,18 @@ struct rf_git_tree {
 	struct rf_found common;
 	/* directory has a file commondir. */
 	bool is_linked;
+	/* Bare, but git may take another or none: closed as one, and never opened. */
+	bool is_doubtful;
 };
 
 void rf_git_tree_clear(struct rf_git_tree *tree);
 #define rf_autogit rf_cleanup(rf_git_tree_clear)
 
-/* top_fd and top: the directory to look at, canonical. 0 or -errno. */
-int rf_git_find(int top_fd, const char *top, struct rf_git_tree *ret_tree);
+/*
+ * top_fd and top: the directory to look at, canonical. is_bare: is it a git directory itself? git
+ * asks that too, where its .git turns out to be no repository. 0 or -errno.
+ */
+int rf_git_find(int top_fd, const char *top, bool is_bare, struct rf_git_tree *ret_tree);
 
 /*
  * Does the git directory elsewhere know this work tree? A linked worktree's must lie in worktrees/

@@ -14,8 +14,9 @@
  * must name the work tree in turn: a pointer in the workspace is what an earlier run could write.
  *
  * Looked at are the root of the workspace and of every write (the first thousand), and for the
- * configuration alone what lies above the workspace. Not looked for: a .git further down, which
- * takes a walk of the tree.
+ * configuration alone every directory above the workspace. Which of them git takes is not guessed:
+ * it passes over what is no repository, and an earlier run can have made something that looks like
+ * one. Not looked for: a .git further down, which takes a walk of the tree.
  */
 
 #include <errno.h>
@@ -76,6 +77,11 @@ static void rf_printf(2, 3) leave_open(struct git *git, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(why, sizeof(git->planner->git_why), format, args);
 	va_end(args);
+}
+
+static bool is_directory(const struct rf_found *found)
+{
+	return found->path && found->kind == RF_FOUND_EXISTING && S_ISDIR(found->mode);
 }
 
 /* ---- Closing --------------------------------------------------------------------------------- */
@@ -195,17 +201,13 @@ static int close_names(struct git *git, const struct rf_found *directory, unsign
 	return r;
 }
 
-static bool is_directory(const struct rf_found *found)
-{
-	return found->path && found->kind == RF_FOUND_EXISTING && S_ISDIR(found->mode);
-}
-
 /* All of it, or what is named above. */
 static int close_directory(struct git *git, const struct rf_found *directory, unsigned int roles)
 {
 	if (!is_directory(directory))
 		return 0;
-	if (git->access == RF_GIT_READ)
+	/* A whole workspace is not closed for what may be no git directory. */
+	if (git->access == RF_GIT_READ && !git->tree->is_doubtful)
 		return close_found(git, directory, false);
 	return is_writable(git, directory->path) ? close_names(git, directory, roles) : 0;
 }
@@ -225,6 +227,24 @@ static int close_both(struct git *git)
 	return r < 0 ? r : close_directory(git, &tree->directory, roles);
 }
 
+/* Renamed away they would make it look like no repository, to the planner of the next run too. */
+static int pin_bare(struct git *git)
+{
+	static const char *const names[] = {"objects", "refs"};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(names); i++) {
+		struct rf_found found rf_autofound = {0};
+
+		r = rf_git_resolve_in(&git->tree->entry, names[i], &found);
+		if (r == 0)
+			r = pend_links(git, &found, RF_NODE_NAME);
+		if (r == 0 && is_directory(&found) && is_writable(git, found.path))
+			r = pend(git, &found, RF_NODE_PIN);
+	}
+	return r;
+}
+
 /* .git itself: a directory keeps its name, a file or a link its content where that can be held. */
 static int close_entry(struct git *git)
 {
@@ -232,8 +252,9 @@ static int close_entry(struct git *git)
 
 	switch (tree->kind) {
 	case RF_GIT_TREE_NONE:
-	case RF_GIT_TREE_BARE:
 		return 0;
+	case RF_GIT_TREE_BARE:
+		return pin_bare(git);
 	case RF_GIT_TREE_LINK:
 		return pend_links(git, &tree->entry, RF_NODE_NAME);
 	case RF_GIT_TREE_POINTER:
@@ -493,7 +514,7 @@ static int open_both(struct git *git, uid_t owner)
 		       (tree->kind == RF_GIT_TREE_DIRECTORY || tree->kind == RF_GIT_TREE_BARE);
 	int r;
 
-	if (git->access == RF_GIT_PROTECT)
+	if (git->access == RF_GIT_PROTECT || tree->is_doubtful)
 		return 0;
 	if (is_directory(target) && (is_reached(git, target) || is_settled(git, target->path)))
 		return 0;
@@ -528,6 +549,8 @@ static int note_directory(struct git *git)
 	struct rf_strv *list = &git->planner->plan->git_directories;
 	int r = 0;
 
+	if (tree->is_doubtful)
+		return 0;
 	if (is_directory(&tree->common) && !rf_strv_has(list, tree->common.path))
 		r = rf_strv_add(list, tree->common.path);
 	if (r == 0 && tree->is_linked && !rf_strv_has(list, tree->directory.path))
@@ -535,8 +558,7 @@ static int note_directory(struct git *git)
 	return r;
 }
 
-/* One root. 0, RF_REFUSED or -errno; *ret_is_found: git would use something there. */
-static int look(struct git *git, int fd, const char *top, bool *ret_is_found)
+static int look_as(struct git *git, int fd, const char *top, bool is_bare)
 {
 	struct rf_git_tree tree rf_autogit = {0};
 	struct stat st;
@@ -544,8 +566,7 @@ static int look(struct git *git, int fd, const char *top, bool *ret_is_found)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	r = rf_git_find(fd, top, &tree);
-	*ret_is_found = r == 0 && tree.kind != RF_GIT_TREE_NONE;
+	r = rf_git_find(fd, top, is_bare, &tree);
 	if (r < 0 || tree.kind == RF_GIT_TREE_NONE)
 		return r;
 	git->tree = &tree;
@@ -560,24 +581,31 @@ static int look(struct git *git, int fd, const char *top, bool *ret_is_found)
 	return r;
 }
 
+/* One root: its .git, and itself. 0, RF_REFUSED or -errno. */
+static int look(struct git *git, int fd, const char *top)
+{
+	int r = look_as(git, fd, top, false);
+
+	return r ? r : look_as(git, fd, top, true);
+}
+
 /* A workspace in a work tree: its configuration can lead into the workspace. */
 static int look_above(struct git *git)
 {
 	char *path rf_autofree = rf_path_parent(git->planner->plan->workspace);
-	bool is_found = false;
+	bool is_root = false;
 	int r = path ? 0 : -ENOMEM;
 
 	git->access = RF_GIT_PROTECT;
-	while (r == 0 && !is_found) {
+	while (r == 0 && !is_root) {
 		int fd rf_autoclose = rf_open_no_links(AT_FDCWD, path, O_DIRECTORY);
 		char *parent = rf_path_parent(path);
 
 		if (!parent)
 			return -ENOMEM;
 		if (fd >= 0)
-			r = look(git, fd, path, &is_found);
-		if (strcmp(parent, path) == 0)
-			is_found = true;
+			r = look(git, fd, path);
+		is_root = strcmp(parent, path) == 0;
 		free(path);
 		path = parent;
 	}
@@ -601,7 +629,7 @@ static bool is_candidate(const struct rf_planner *planner, const struct rf_node 
 	snprintf(name, sizeof(name), "%s/.git", below);
 	if (fstatat(planner->plan->workspace_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
-	snprintf(name, sizeof(name), "%s/HEAD", below);
+	snprintf(name, sizeof(name), "%s/objects", below);
 	return fstatat(planner->plan->workspace_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
@@ -614,7 +642,6 @@ static int look_at_writes(struct git *git)
 	/* Nothing is added to the tree meanwhile. */
 	for (size_t i = 0; r == 0 && i < tree->count; i++) {
 		const struct rf_node *node = &tree->nodes[i];
-		bool is_found;
 		int fd rf_autoclose = -1;
 
 		if (!is_write(git->planner, node))
@@ -627,7 +654,7 @@ static int look_at_writes(struct git *git)
 		if (!is_candidate(git->planner, node))
 			continue;
 		fd = rf_open_found(-1, NULL, node->path, node->dev, node->ino);
-		r = fd < 0 ? fd : look(git, fd, node->path, &is_found);
+		r = fd < 0 ? fd : look(git, fd, node->path);
 	}
 	return r;
 }
@@ -635,14 +662,13 @@ static int look_at_writes(struct git *git)
 static int look_everywhere(struct git *git)
 {
 	struct rf_plan *plan = git->planner->plan;
-	bool is_found = false;
-	int r = look(git, plan->workspace_fd, plan->workspace, &is_found);
+	int r = look(git, plan->workspace_fd, plan->workspace);
 
 	/* Sorts, so that the nodes stand still. */
 	(void)rf_rule_tree_first(&git->planner->tree, "/");
 	if (r == 0)
 		r = look_at_writes(git);
-	return r || is_found ? r : look_above(git);
+	return r ? r : look_above(git);
 }
 
 static int take_pending(struct git *git)

@@ -246,6 +246,39 @@ Test(git, a15_what_lies_above_leads_into_the_workspace)
 	cr_assert(f.plan->git_directories.count == 0);
 }
 
+/* git passes over what is no repository, and an earlier run can have made it. */
+Test(git, a15_what_lies_above_counts_whatever_lies_between)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, "../.git");
+	make_text(&f, "../.git/config", "[core]\n\thooksPath = ws/hk\n");
+	make_directory(&f, "hk");
+	make_directory(&f, ".git");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	make_directory(&f, "objects");
+	make_directory(&f, "refs");
+	make_text(&f, "HEAD", "junk\n");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+}
+
+Test(git, a15_a_bare_repository_stays_one)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hooks", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "config", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "objects", RF_VIEW_BIND));
+	cr_assert(is_step(&f, "refs", RF_VIEW_BIND));
+	make_directory(&f, ".git");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hooks", RF_VIEW_BIND_RO));
+}
+
 /* ---- Elsewhere ------------------------------------------------------------------------------- */
 
 Test(git, a15_a_linked_worktree_is_opened_when_asked)
