@@ -202,6 +202,23 @@ test_a3_the_home_as_workspace_keeps_its_credentials()
 	expect_contains "$(<"$messages")" 'Permission denied'
 }
 
+# Elsewhere than the user database says, as in many a container.
+test_a3_the_home_of_the_environment_keeps_its_credentials()
+{
+	mkdir -p h/.ssh w
+	echo key >h/.ssh/id
+	expect_eq "$(ringfence run --quiet -- cat h/.ssh/id)" key
+	expect_status 1 env HOME="$PWD/h" "$RF" run --quiet -- cat h/.ssh/id 2>"$messages"
+	expect_contains "$(<"$messages")" 'Permission denied'
+	expect_status 1 env HOME="$PWD/h" "$RF" run --quiet --workspace w --external-read "$PWD/h" -- \
+		cat "$PWD/h/.ssh/id" 2>"$messages"
+	# Whoever it belongs to.
+	chown -R 1000 h
+	expect_status 1 env HOME="$PWD/h" "$RF" run --quiet -- cat h/.ssh/id 2>"$messages"
+	expect_eq "$(HOME=$PWD/h ringfence run --quiet --workspace w --external-read "$PWD/h/.ssh/id" -- \
+		cat "$PWD/h/.ssh/id")" key
+}
+
 test_b9_a_mount_inside_a_write_is_warned_of_and_one_of_the_kernel_s_refused()
 {
 	mkdir -p w/m w/p

@@ -102,7 +102,7 @@ static void find_bwrap(struct rf_facts *facts, bool *ret_is_setuid)
 }
 
 /*
- * The user database, not $HOME: what the environment says must not move the rules for credentials.
+ * The user database; $HOME, which must not move the rules for credentials, counts beside it.
  * A user without an entry has no home that could be known.
  */
 static void find_home(struct rf_facts *facts)

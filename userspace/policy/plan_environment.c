@@ -31,13 +31,34 @@ static void set_user_name(struct rf_planner *planner, const char *name)
 	snprintf(planner->user_name, sizeof(planner->user_name), "%s", is_plain ? name : "user");
 }
 
-/* Of the user database, as the caller's. "/" is nobody's home. */
-static void set_command_home(struct rf_planner *planner, const char *home)
+/* "/" is nobody's home. ".." after a link is not folded. */
+static int set_home(struct rf_planner *planner, enum rf_home which, const char *home)
 {
-	bool is_usable = planner->plan->changes_user && home && home[0] == '/' &&
-			 home[strspn(home, "/")] && strlen(home) < sizeof(planner->command_home);
+	char *path rf_autofree = NULL;
 
-	snprintf(planner->command_home, sizeof(planner->command_home), "%s", is_usable ? home : "");
+	if (!home || home[0] != '/')
+		return 0;
+	path = strstr(home, "/..") ? strdup(home) : rf_path_normalise(home);
+	if (!path)
+		return -ENOMEM;
+	if (strcmp(path, "/") == 0 || strlen(path) >= sizeof(planner->homes[which]))
+		return 0;
+	/* The usual case. The command's user's counts for more, see plan_own.c. */
+	if (which == RF_HOME_VARIABLE && strcmp(planner->homes[RF_HOME_CALLER], path) == 0)
+		return 0;
+	snprintf(planner->homes[which], sizeof(planner->homes[which]), "%s", path);
+	return 0;
+}
+
+static int set_caller_homes(struct rf_planner *planner)
+{
+	int r = set_home(planner, RF_HOME_CALLER, planner->facts->home);
+
+	for (const char *const *e = planner->request->environment; r == 0 && e && *e; e++) {
+		if (strncmp(*e, "HOME=", 5) == 0)
+			return set_home(planner, RF_HOME_VARIABLE, *e + 5);
+	}
+	return r;
 }
 
 int rf_planner_identity(struct rf_planner *planner)
@@ -46,7 +67,10 @@ int rf_planner_identity(struct rf_planner *planner)
 	struct rf_plan *plan = planner->plan;
 	const struct passwd *entry;
 	uint64_t number;
+	int r = set_caller_homes(planner);
 
+	if (r < 0)
+		return r;
 	plan->uid = facts->uid;
 	plan->gid = facts->gid;
 	plan->has_user_namespace = !facts->has_sys_admin && plan->mode != RF_MODE_FULL_ACCESS;
@@ -70,8 +94,7 @@ int rf_planner_identity(struct rf_planner *planner)
 	if (plan->changes_user && (facts->uid != 0 || !facts->has_sys_admin))
 		return refuse_user(planner, "only root can run a command as somebody else");
 	set_user_name(planner, entry ? entry->pw_name : NULL);
-	set_command_home(planner, entry ? entry->pw_dir : NULL);
-	return 0;
+	return plan->changes_user && entry ? set_home(planner, RF_HOME_COMMAND, entry->pw_dir) : 0;
 }
 
 /* ---- Environment ----------------------------------------------------------------------------- */

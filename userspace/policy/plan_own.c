@@ -98,11 +98,12 @@ static int list_owns(const struct rf_planner *planner, struct owns *owns)
 	int r = add_system(owns, is_root && !is_other);
 
 	if (r == 0)
-		r = add_home(owns, planner->facts->home, !is_other, !is_root);
+		r = add_home(owns, planner->homes[RF_HOME_CALLER], !is_other, !is_root);
 	if (r == 0)
-		r = add_home(owns, variable(planner, "HOME"), !is_other, false);
+		r = add_home(owns, planner->homes[RF_HOME_VARIABLE], !is_other, false);
 	if (r == 0)
-		r = add_home(owns, planner->command_home, is_other, planner->plan->uid != 0);
+		r = add_home(
+			owns, planner->homes[RF_HOME_COMMAND], is_other, planner->plan->uid != 0);
 	if (r == 0)
 		r = add(owns, config, "ringfence", RF_NODE_PROTECT, !is_other);
 	if (r == 0)

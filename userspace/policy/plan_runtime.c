@@ -51,9 +51,11 @@ static int add_runtime_read(struct rf_planner *planner, const char *path)
 
 bool rf_planner_is_home_or_above(const struct rf_planner *planner, const char *path)
 {
-	return strcmp(path, "/") == 0 ||
-	       (planner->facts->home[0] && rf_path_is_within(planner->facts->home, path)) ||
-	       (planner->command_home[0] && rf_path_is_within(planner->command_home, path));
+	for (size_t i = 0; i < RF_HOMES; i++) {
+		if (planner->homes[i][0] && rf_path_is_within(planner->homes[i], path))
+			return true;
+	}
+	return strcmp(path, "/") == 0;
 }
 
 bool rf_planner_is_planted(const struct rf_planner *planner, const struct rf_found *found)
@@ -402,9 +404,7 @@ int rf_planner_runtime(struct rf_planner *planner)
 		r = add_corepack_cache(planner);
 	if (r == 0)
 		r = add_made_places(planner);
-	if (r == 0)
-		r = add_home(planner, planner->facts->home);
-	if (r == 0)
-		r = add_home(planner, planner->command_home);
+	for (size_t i = 0; r == 0 && i < RF_HOMES; i++)
+		r = add_home(planner, planner->homes[i]);
 	return r < 0 ? r : add_credential(planner, &planner->root, "/etc/ssl/private");
 }

@@ -7,6 +7,13 @@
 #include "policy/resolve.h"
 #include "policy/tree.h"
 
+/*
+ * Where a person's own files are: the caller's home of the user database, that of the environment
+ * (elsewhere in many a container, and under sudo -E), and that of the user whom the command runs
+ * as. What the environment says can close more, and open nothing.
+ */
+enum rf_home { RF_HOME_CALLER, RF_HOME_VARIABLE, RF_HOME_COMMAND, RF_HOMES };
+
 struct rf_planner {
 	const struct rf_request *request;
 	const struct rf_policy *policy;
@@ -22,8 +29,8 @@ struct rf_planner {
 	/* Private directories inside: "/tmp", "/tmp/.home". Borrowed constants. */
 	const char *temporary;
 	const char *home;
-	/* Home of the user that the command runs as, where that is another; else empty. */
-	char command_home[4096];
+	/* Absolute; empty: none. */
+	char homes[RF_HOMES][4096];
 	/* What of a git directory may be open though it should not, in words; else empty. */
 	char git_why[256];
 	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
@@ -57,7 +64,7 @@ int rf_planner_promises(struct rf_planner *planner);
 /* "NAME=VALUE" of an environment, or NULL. Borrowed. */
 const char *rf_planner_variable(const struct rf_strv *environment, const char *name);
 
-/* Is the path the home of the caller or of the command's user, or a directory above one? */
+/* Is the path one of the homes, or a directory above one? */
 bool rf_planner_is_home_or_above(const struct rf_planner *planner, const char *path);
 /* Did a link in the workspace, which an earlier run could have made, lead to what was found? */
 bool rf_planner_is_planted(const struct rf_planner *planner, const struct rf_found *found);

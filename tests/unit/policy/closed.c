@@ -186,6 +186,38 @@ Test(closed, a10_missing_credentials_below_a_write_are_reported)
 	cr_assert(f.plan->promises[RF_PROMISE_FS_DENY].state == RF_STATE_ENFORCED);
 }
 
+Test(closed, a10_the_home_of_the_environment_is_closed_beside_that_of_the_database)
+{
+	struct fixture f autofixture = fixture_new();
+	char variable[160];
+	char path[256];
+
+	make_directory(&f, "h/.ssh");
+	make_directory(&f, "h/.config/ringfence");
+	snprintf(path, sizeof(path), "%s/.aws", f.home);
+	cr_assert(mkdir(path, 0700) == 0);
+	must_plan(&f);
+	cr_assert_null(step_at(&f, "h/.ssh"));
+	snprintf(variable, sizeof(variable), "HOME=%s//h/", f.workspace);
+	f.environment[1] = variable;
+	must_plan(&f);
+	cr_assert(is_step(&f, "h/.ssh", RF_VIEW_MASK));
+	cr_assert(is_step(&f, "h/.config/ringfence", RF_VIEW_BIND_RO));
+	say(&f, "filesystem.external_read", f.home);
+	must_plan(&f);
+	cr_assert(is_step(&f, path, RF_VIEW_MASK), "the other stays closed");
+	/* By the way of a link, and said as nobody's. */
+	snprintf(path, sizeof(path), "%s/link", f.root);
+	snprintf(variable, sizeof(variable), "%s/h", f.workspace);
+	cr_assert(symlink(variable, path) == 0);
+	snprintf(variable, sizeof(variable), "HOME=%s/link/../h", f.root);
+	must_plan(&f);
+	cr_assert(is_step(&f, "h/.ssh", RF_VIEW_MASK));
+	f.environment[1] = "HOME=/";
+	must_plan(&f);
+	cr_assert_null(step_at(&f, "h/.ssh"));
+}
+
 /* Of the host's database the one user whose home is surely there is root. */
 Test(closed, a10_the_home_of_the_commands_user_is_closed_too)
 {
