@@ -57,6 +57,10 @@ static int show(const struct rf_run_options *options, const json_t *answer)
 		if (json_is_string(warning))
 			rf_say("%s", json_string_value(warning));
 	}
+	json_array_foreach (json_object_get(plan, "details"), i, warning) {
+		if (json_is_string(warning))
+			rf_say_detail("%s", json_string_value(warning));
+	}
 	if (options->why) {
 		const json_t *why = json_object_get(answer, "why");
 

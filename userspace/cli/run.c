@@ -217,6 +217,7 @@ static int on_message(struct run *run, const json_t *message)
 {
 	const json_t *parameters = json_object_get(message, "parameters");
 	const char *warning = rf_json_get_text(parameters, "warning");
+	const char *detail = rf_json_get_text(parameters, "detail");
 	const char *notice = rf_json_get_text(parameters, "notice");
 	int r;
 
@@ -226,6 +227,8 @@ static int on_message(struct run *run, const json_t *message)
 	}
 	if (warning)
 		rf_say("%s", warning);
+	if (detail)
+		rf_say_detail("%s", detail);
 	if (notice)
 		rf_say("%s", notice);
 	on_started(run, json_object_get(parameters, "started"));

@@ -73,6 +73,7 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 	rf_strv_clear(&plan->create);
 	rf_strv_clear(&plan->git_directories);
 	rf_strv_clear(&plan->warnings);
+	rf_strv_clear(&plan->details);
 	free(plan);
 	return NULL;
 }

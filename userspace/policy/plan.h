@@ -152,6 +152,8 @@ struct rf_plan {
 	bool is_unix_closed_coarsely;
 	/* One line each, for standard error. */
 	struct rf_strv warnings;
+	/* The same, where more than the usual is asked for. */
+	struct rf_strv details;
 	/* Too many binds for bubblewrap's argument limit: the view of the workspace is staged. */
 	bool is_staged;
 	/* Every rule on a path; empty unless keeps_rules was asked for. */

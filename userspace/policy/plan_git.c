@@ -39,8 +39,6 @@
 /* Of one work tree; git itself follows ten deep. */
 #define CONFIGS_MAX 64
 #define INCLUDE_DEPTH_MAX 10
-/* Two looks at each would be most of the planning of a long list. */
-#define WRITES_MAX 1000
 
 struct git {
 	struct rf_planner *planner;
@@ -646,9 +644,8 @@ static int look_at_writes(struct git *git)
 
 		if (!is_write(git->planner, node))
 			continue;
-		if (++n_writes > WRITES_MAX) {
-			leave_open(
-				git, "only the first %u writes are looked at for git", WRITES_MAX);
+		if (++n_writes > RF_GIT_WRITES_MAX) {
+			git->planner->has_more_writes = true;
 			break;
 		}
 		if (!is_candidate(git->planner, node))

@@ -271,6 +271,7 @@ json_t *rf_plan_to_json(const struct rf_plan *plan, const char *const *bwrap_arg
 	json_object_set_new(o, "landlock", rules_to_json(plan));
 	json_object_set_new(o, "enforcement", rf_plan_enforcement_to_json(plan, NULL));
 	json_object_set_new(o, "warnings", strv_to_json(&plan->warnings));
+	json_object_set_new(o, "details", strv_to_json(&plan->details));
 	if (bwrap_arguments)
 		json_object_set_new(o, "bubblewrap", strings_to_json(bwrap_arguments));
 	return o;

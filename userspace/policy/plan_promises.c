@@ -164,7 +164,8 @@ static void why_git(const struct rf_planner *planner, char *ret_why, size_t size
 	char more[48] = "";
 
 	if (!sweep->missing_git) {
-		snprintf(ret_why, size, "%s", planner->git_why);
+		snprintf(ret_why, size, "only the first %u writes are looked at for git",
+			RF_GIT_WRITES_MAX);
 		return;
 	}
 	if (sweep->n_missing_git > 1)
@@ -196,14 +197,17 @@ static void set_files(struct rf_planner *planner)
 	} else if (sweep->missing_credential) {
 		why_credential(sweep, why, sizeof(why));
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
-	} else if (sweep->missing_git || planner->git_why[0]) {
-		why_git(planner, why, sizeof(why));
-		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
+	} else if (planner->git_why[0]) {
+		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, planner->git_why);
 	} else if (sweep->unwatched) {
 		snprintf(why, sizeof(why),
 			"%.120s does not exist; made by somebody else, it would be readable",
 			sweep->unwatched);
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
+	} else if (sweep->missing_git || planner->has_more_writes) {
+		why_git(planner, why, sizeof(why));
+		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_PARTIAL, mounts, why);
+		planner->is_git_usual = true;
 	} else if (sweep->has_narrowing) {
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_ENFORCED, mounts, NULL);
 	} else {
@@ -579,9 +583,13 @@ static int check_promise(struct rf_planner *planner, enum rf_promise which)
 	}
 	if (is_full && !is_promised_open(plan, which))
 		return 0;
-	if (effective->state == RF_STATE_PARTIAL && !plan->is_strict)
-		return rf_strv_addf(&plan->warnings, "%s is held in part: %s",
-			rf_promise_name(which), effective->why);
+	if (effective->state == RF_STATE_PARTIAL && !plan->is_strict) {
+		/* Said at every run in any repository, nobody would read it. */
+		bool is_usual = which == RF_PROMISE_FS_DENY && planner->is_git_usual;
+
+		return rf_strv_addf(is_usual ? &plan->details : &plan->warnings,
+			"%s is held in part: %s", rf_promise_name(which), effective->why);
+	}
 	return refuse_promise(planner, which);
 }
 

@@ -33,6 +33,10 @@ struct rf_planner {
 	char homes[RF_HOMES][4096];
 	/* What of a git directory may be open though it should not, in words; else empty. */
 	char git_why[256];
+	/* There were more writes than are looked at for git. */
+	bool has_more_writes;
+	/* fs-deny is held in part as it is in every repository without BPF LSM. */
+	bool is_git_usual;
 	/* Names of the sandbox's user and group, for /etc/passwd and USER. */
 	char user_name[256];
 	/* The rule in hand, while those of the policy become nodes; NULL: one that is built in. */
@@ -50,6 +54,8 @@ int rf_planner_environment(struct rf_planner *planner);
 int rf_planner_grants(struct rf_planner *planner);
 int rf_planner_runtime(struct rf_planner *planner);
 int rf_planner_program(struct rf_planner *planner);
+/* Two looks at each would be most of the planning of a long list. */
+#define RF_GIT_WRITES_MAX 1000
 /* Git directories of what can be written, and those that filesystem.git opens. */
 int rf_planner_git(struct rf_planner *planner);
 /* Once every grant is known: Ringfence's own places are closed, mounts below grants are judged. */

@@ -356,14 +356,20 @@ struct rf_sandbox_watcher rf_run_watcher(struct rf_peer *peer, bool wants_events
 	};
 }
 
-static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
+static void tell(struct rf_peer *peer, const char *member, const struct rf_strv *lines)
 {
-	for (size_t i = 0; i < plan->warnings.count; i++) {
+	for (size_t i = 0; i < lines->count; i++) {
 		json_t *parameters = json_object();
 
-		json_object_set_new(parameters, "warning", rf_json_text(plan->warnings.items[i]));
+		json_object_set_new(parameters, member, rf_json_text(lines->items[i]));
 		rf_peer_reply(peer, parameters, true);
 	}
+}
+
+static void tell_warnings(struct rf_peer *peer, const struct rf_plan *plan)
+{
+	tell(peer, "warning", &plan->warnings);
+	tell(peer, "detail", &plan->details);
 }
 
 /* The standard streams, then what is passed, each under the number that the command knows. */

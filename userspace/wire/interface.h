@@ -13,7 +13,8 @@
  *	  "umask": int, "ignored_signals": text (decimal, bit n-1), "nofile": [soft, hard],
  *	  "watch": bool                       events wanted }
  * replies, each with "continues" but the last:
- *	{ "warning": text } | { "started": {"id": text} } | { "event": object } | { "notice": text }
+ *	{ "warning": text } | { "detail": text } | { "started": {"id": text} } | { "event": object }
+ *	{ "notice": text }
  *	{ "result": object }                the last one
  * A refusal is the error io.ringfence.Refused { "refusal": object, "result": object }.
  *
