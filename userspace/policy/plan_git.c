@@ -504,6 +504,22 @@ static int open_directory(struct git *git, const struct rf_found *directory)
 	return r < 0 ? r : pend(git, directory, is_write ? RF_NODE_WRITE : RF_NODE_READ);
 }
 
+/* Of a linked worktree or a submodule: git would only say that there is no repository. */
+static int tell_closed(struct git *git)
+{
+	const struct rf_git_tree *tree = git->tree;
+	struct rf_planner *planner = git->planner;
+
+	if (tree->kind != RF_GIT_TREE_POINTER || !is_directory(&tree->directory) ||
+		!rf_path_is_within(tree->top, planner->plan->workspace) ||
+		rf_rule_tree_reach(&planner->tree, tree->directory.path) != RF_REACH_NONE)
+		return 0;
+	return rf_planner_warn(planner,
+		"the git directory of %s is elsewhere and stays closed: --git read or --git commit "
+		"opens it",
+		tree->top);
+}
+
 static int open_both(struct git *git, uid_t owner)
 {
 	const struct rf_git_tree *tree = git->tree;
@@ -512,7 +528,9 @@ static int open_both(struct git *git, uid_t owner)
 		       (tree->kind == RF_GIT_TREE_DIRECTORY || tree->kind == RF_GIT_TREE_BARE);
 	int r;
 
-	if (git->access == RF_GIT_PROTECT || tree->is_doubtful)
+	if (git->access == RF_GIT_PROTECT)
+		return tell_closed(git);
+	if (tree->is_doubtful)
 		return 0;
 	if (is_directory(target) && (is_reached(git, target) || is_settled(git, target->path)))
 		return 0;

@@ -290,10 +290,12 @@ Test(git, a15_a_linked_worktree_is_opened_when_asked)
 	make_linked(&f);
 	make_directory(&f, "../m/.git/worktrees/other");
 	must_plan(&f);
+	cr_assert(has_warning(&f, "--git read or --git commit"));
 	cr_assert(is_step(&f, ".git", RF_VIEW_BIND_RO));
 	cr_assert(!is_step_outside(&f, "m/.git", RF_VIEW_BIND));
 	say(&f, "filesystem.git", "commit");
 	must_plan(&f);
+	cr_assert(!has_warning(&f, "--git read or"));
 	cr_assert(is_step_outside(&f, "m/.git", RF_VIEW_BIND));
 	cr_assert(is_step_outside(&f, "m/.git/hooks", RF_VIEW_BIND_RO));
 	cr_assert(is_step_outside(&f, "m/.git/HEAD", RF_VIEW_BIND_RO));
