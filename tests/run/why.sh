@@ -66,6 +66,7 @@ test_a13_why_names_the_rule_and_what_holds_it()
 	expect_status 125 ringfence plan --why open w 2>messages
 	expect_contains "$(<messages)" 'read, write or exec'
 	expect_status 125 ringfence plan --why read 2>messages
+	expect_contains "$(<messages)" 'no path is given'
 	expect_status 125 ringfence run --why read w 2>messages
 	expect_contains "$(<messages)" 'unknown option'
 }

@@ -219,6 +219,8 @@ static int read_options(
 
 		if (r != 0)
 			return r;
+		if (read.kind == RF_ARG_END && reading->to->why)
+			return rf_diag_refuse(diag, "arguments", "no path is given to --why");
 		if (read.kind == RF_ARG_END)
 			return rf_diag_refuse(diag, "no-command", "no command is given");
 		if (read.kind == RF_ARG_WORD && reading->to->why)

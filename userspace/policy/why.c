@@ -82,7 +82,10 @@ static bool take_rule(struct rf_why *why, const struct rf_said *said)
 }
 
 #define NARROWING (RF_NODE_DENY | RF_NODE_CREDENTIAL)
-#define READING (RF_NODE_READ | RF_NODE_RUNTIME)
+/* What is written is read too: of a protected place in it. */
+#define READING (RF_NODE_READ | RF_NODE_RUNTIME | RF_NODE_WRITE)
+
+static const char nothing[] = "nothing grants it";
 
 /* What decides at the place: a closed one, a private one, a write, a read, or nothing. */
 static void find_rule(
@@ -96,7 +99,7 @@ static void find_rule(
 		why->because = "mode full-access confines nothing";
 		return;
 	}
-	why->because = "nothing grants it";
+	why->because = nothing;
 	if (!mount)
 		return;
 	switch (mount->kind) {
@@ -343,6 +346,8 @@ int rf_plan_why(const struct rf_plan *plan, enum rf_why_access access, const cha
 	memcpy(why.path, inside.path, sizeof(why.path));
 	find_rule(&why, plan, &inside);
 	judge(&why, plan, &inside);
+	if (why.verdict == RF_VERDICT_ALLOWED && why.because == nothing)
+		why.because = "a directory of the sandbox's own";
 	/* What is not in the view is kept out by it. */
 	if (why.verdict == RF_VERDICT_ABSENT && inside.object.mount == NULL)
 		why.by |= BIT(MOUNT_NAMESPACE);

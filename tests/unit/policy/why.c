@@ -103,6 +103,18 @@ Test(why, a13_what_is_built_in_has_no_key)
 	expect(&f, RF_WHY_WRITE, "/dev/null", RF_VERDICT_ALLOWED, 0, "");
 }
 
+Test(why, a13_what_is_allowed_has_a_reason)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_file(&f, "p");
+	say(&f, "filesystem.protect", "p");
+	must_plan(&f);
+	expect(&f, RF_WHY_READ, "p", RF_VERDICT_ALLOWED, 0, "mode");
+	expect(&f, RF_WHY_READ, "/", RF_VERDICT_ALLOWED, 0, "");
+	cr_expect_str_eq(why(&f, RF_WHY_READ, "/").because, "a directory of the sandbox's own");
+}
+
 Test(why, a13_a_directory_that_will_be_made_is_there)
 {
 	struct fixture f autofixture = fixture_new();
