@@ -372,6 +372,9 @@ test_f_28_a_refusal_says_that_policy_refused_and_what()
 	expect_json r.json '.denials[0] | [.op, .address, .port, .errno, .grant]' \
 		'["socket-connect","127.0.0.3",8000,"EPERM","--allow 127.0.0.3:8000"]'
 	expect_contains "$(jq -r '.denials[0].exe' r.json)" curl
+	# An option that contradicts another has to take its place.
+	expect_status 7 host "$RF" run --net host-loopback -- curl -s --retry 0 "http://$AWAY:8000/" 2>said
+	expect_contains "$(<said)" "would be allowed by --allow $AWAY:8000 in place of --net host-loopback"
 	# What it names is enough.
 	serve 127.0.0.3
 	host "$RF" run --allow 127.0.0.3:8000 -- bash -c ':</dev/tcp/127.0.0.3/8000'

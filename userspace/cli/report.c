@@ -75,8 +75,11 @@ static void address_text(const json_t *denial, const char *address, char *ret_te
 		snprintf(ret_text, size, "%.64s", address);
 }
 
-static void report_denial(const json_t *denial)
+static void report_denial(const json_t *denial, const struct rf_policy *policy)
 {
+	/* It has no list of destinations. */
+	bool is_in_the_way = policy->posture == RF_POSTURE_HOST_LOOPBACK;
+
 	const char *op = rf_json_get_text(denial, "op");
 	const char *path = rf_json_get_text(denial, "path");
 	const char *error = rf_json_get_text(denial, "errno");
@@ -95,9 +98,10 @@ static void report_denial(const json_t *denial)
 		path = rf_family_name((int)rf_json_get_u64(denial, "family", 0));
 	if (count > 1)
 		snprintf(times, sizeof(times), ", %" PRIu64 " times", count);
-	rf_say("denied: %s%s%s (%s%s%s%s)%s%s", op ? op : "access", path ? " " : "",
+	rf_say("denied: %s%s%s (%s%s%s%s)%s%s%s", op ? op : "access", path ? " " : "",
 		path ? path : "", error ? error : "refused", by ? " by " : "", by ? by : "", times,
-		grant ? "; would be allowed by " : "", grant ? grant : "");
+		grant ? "; would be allowed by " : "", grant ? grant : "",
+		grant && is_in_the_way ? " in place of --net host-loopback" : "");
 }
 
 /* An end that neither the command nor a limit explains. */
@@ -152,7 +156,7 @@ void rf_report_result(const json_t *result, const struct rf_policy *policy)
 	json_array_foreach (denials, i, entry) {
 		if (i >= DENIALS_SHOWN)
 			break;
-		report_denial(entry);
+		report_denial(entry, policy);
 	}
 	if (n_denials > DENIALS_SHOWN)
 		rf_say("further denials: %zu (--result has them)", n_denials - DENIALS_SHOWN);
