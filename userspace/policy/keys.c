@@ -190,6 +190,28 @@ static int refuse_value(
 	return r;
 }
 
+/* One entry of a list of words. */
+static int refuse_word(
+	const struct rf_key *key, const char *value, const char *const *words, struct rf_diag *diag)
+{
+	struct rf_buf names rf_autobuf = {0};
+	const char *near = rf_nearest(value, words);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && words[i]; i++)
+		r = rf_buf_addf(&names, "%s%s", i > 0 ? ", " : "", words[i]);
+	if (r < 0)
+		return r;
+	rf_diag_refuse(diag, "policy-value",
+		"%s: \"%.200s\" is not known to this version; expected one of %s", key->name, value,
+		names.data);
+	if (strchr(value, ','))
+		rf_diag_hint(diag, "one at a time; an option can be repeated");
+	else if (near)
+		rf_diag_hint(diag, "did you mean \"%s\"?", near);
+	return RF_REFUSED;
+}
+
 /* Index of value among names (index 0 is "not said"), or 0. */
 static unsigned int choose(const char *value, const char *const *names, size_t n_names)
 {
@@ -314,7 +336,7 @@ static int add_family(
 		return rf_strv_has(list, value) ? 0 : add_item(key, list, value, diag);
 	for (size_t i = 0; i < RF_ARRAY_SIZE(families); i++)
 		words[i] = families[i].name;
-	return refuse_value(key, value, diag, rf_nearest(value, words));
+	return refuse_word(key, value, words, diag);
 }
 
 static int add_promise(
@@ -329,7 +351,7 @@ static int add_promise(
 	}
 	for (size_t i = 0; i < RF_PROMISES; i++)
 		words[i] = rf_promise_name((enum rf_promise)i);
-	return refuse_value(key, value, diag, rf_nearest(value, words));
+	return refuse_word(key, value, words, diag);
 }
 
 static int set_switch(

@@ -143,10 +143,14 @@ static int take_families(struct rf_planner *planner)
 	struct rf_plan *plan = planner->plan;
 	const struct rf_strv *names = &planner->policy->families;
 
-	if (names->count > 0 && plan->posture == RF_POSTURE_NONE)
-		return rf_diag_refuse(planner->diag, "contradiction",
-			"posture none has no sockets; family %s cannot be opened in it",
+	if (names->count > 0 && plan->posture == RF_POSTURE_NONE) {
+		rf_diag_refuse(planner->diag, "contradiction",
+			"posture none has no sockets; family %s (network.families) cannot be opened "
+			"in it",
 			names->items[0]);
+		rf_diag_hint(planner->diag, "use another posture, or leave --socket-family away");
+		return RF_REFUSED;
+	}
 	for (size_t i = 0; i < names->count; i++) {
 		bool is_known = false;
 		int family;
@@ -224,7 +228,8 @@ static int take_posture(struct rf_planner *planner)
 static int refuse_name(struct rf_planner *planner, const char *text)
 {
 	rf_diag_refuse(planner->diag, "name-unsupported",
-		"\"%.200s\" is a name: this version allows addresses alone, names are not in it",
+		"network.allow (--allow): \"%.200s\" is a name: this version allows addresses alone, names are "
+		"not in it",
 		text);
 	rf_diag_hint(planner->diag, "name the address, such as 192.0.2.7:443, or a prefix");
 	rf_diag_promise(planner->diag, rf_promise_name(RF_PROMISE_SOCKET_CONNECT));

@@ -520,7 +520,8 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 		rf_diag_hint(
 			planner->diag, "it was required by --%srequire %s", prefix(planner), name);
 	else if (planner->plan->is_strict)
-		rf_diag_hint(planner->diag, "strict needs it whole");
+		rf_diag_hint(planner->diag, "strict needs it whole; --%swaive %s accepts that",
+			prefix(planner), name);
 	else
 		rf_diag_hint(planner->diag, "--%swaive %s accepts that", prefix(planner), name);
 	return RF_REFUSED;

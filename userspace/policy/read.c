@@ -146,9 +146,13 @@ static const char *what_is(const struct rf_event *event)
 static int refuse_type(
 	struct reader *reader, const char *key, const char *expects, const struct rf_event *event)
 {
+	bool is_switch = strcmp(expects, rf_key_expects(RF_KEY_SWITCH)) == 0;
+
 	rf_diag_refuse(reader->diag, "policy-type", "%s: expected %s, found %s", key, expects,
 		what_is(event));
-	if (event->kind == RF_EVENT_SCALAR && classify(event) != SCALAR_TEXT)
+	if (is_switch && event->kind == RF_EVENT_SCALAR)
+		rf_diag_hint(reader->diag, "write true or false, without quotes");
+	else if (event->kind == RF_EVENT_SCALAR && classify(event) != SCALAR_TEXT)
 		rf_diag_hint(reader->diag, "write text that looks like something else in quotes");
 	return at(reader, event, RF_REFUSED);
 }

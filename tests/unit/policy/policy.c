@@ -60,6 +60,21 @@ Test(policy, a14_an_option_with_a_bad_value_is_refused)
 	}
 }
 
+Test(policy, a14_words_of_a_list_are_named)
+{
+	struct rf_policy policy rf_autopolicy = {0};
+	struct rf_diag diag = {0};
+
+	cr_assert(rf_policy_set(&policy, "enforcement.waive", "fs-raed", &diag) == RF_REFUSED);
+	cr_expect(strstr(diag.message, "one of fs-read, fs-write,"), "%s", diag.message);
+	cr_expect(strstr(diag.hint, "fs-read"));
+	cr_assert(rf_policy_set(&policy, "enforcement.waive", "fs-read,fs-write", &diag) ==
+		  RF_REFUSED);
+	cr_expect(strstr(diag.hint, "one at a time"), "%s", diag.hint);
+	cr_assert(rf_policy_set(&policy, "network.families", "ipx", &diag) == RF_REFUSED);
+	cr_expect(strstr(diag.message, "one of alg, "), "%s", diag.message);
+}
+
 Test(policy, c8_the_least_values_of_limits_are_taken)
 {
 	struct rf_policy policy rf_autopolicy = {0};
