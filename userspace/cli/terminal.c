@@ -48,10 +48,16 @@ static void set_attributes(int fd, const struct termios *attributes)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* What it would put back; a pipe takes this whole or not at all. */
+/* What the guardian would put back; a pipe takes this whole or not at all. */
+struct state {
+	bool is_raw;
+	struct termios saved;
+};
+
 static void tell_guardian(const struct rf_terminal *terminal)
 {
-	ssize_t n = write(terminal->guardian_pipe, &terminal->saved, sizeof(terminal->saved));
+	const struct state state = {terminal->is_raw, terminal->saved};
+	ssize_t n = write(terminal->guardian_pipe, &state, sizeof(state));
 
 	/* Without a guardian the run goes on. */
 	(void)n;
@@ -66,11 +72,11 @@ void rf_terminal_resume(struct rf_terminal *terminal)
 	/* A shell has its own settings while it edits a line; in front are those for programs. */
 	if (tcgetattr(terminal->caller, &terminal->saved) < 0)
 		return;
+	terminal->is_raw = true;
 	tell_guardian(terminal);
 	raw = terminal->saved;
 	cfmakeraw(&raw);
 	set_attributes(terminal->caller, &raw);
-	terminal->is_raw = true;
 	rf_say_set_raw(true);
 	rf_terminal_resize(terminal);
 }
@@ -81,6 +87,7 @@ void rf_terminal_suspend(struct rf_terminal *terminal)
 		return;
 	set_attributes(terminal->caller, &terminal->saved);
 	terminal->is_raw = false;
+	tell_guardian(terminal);
 	rf_say_set_raw(false);
 }
 
@@ -108,8 +115,8 @@ int rf_terminal_timeout(const struct rf_terminal *terminal)
 /* It holds nothing but the terminal and the pipe, and no signal but KILL ends it. */
 static _Noreturn void guard(const struct rf_terminal *terminal, int pipe)
 {
-	struct termios saved;
-	bool has_settings = false;
+	struct state state = {0};
+	struct state heard;
 	sigset_t all;
 	ssize_t n;
 
@@ -119,11 +126,12 @@ static _Noreturn void guard(const struct rf_terminal *terminal, int pipe)
 	if (dup2(terminal->caller, 0) < 0 || dup2(pipe, 1) < 0)
 		_exit(1);
 	(void)close_range(2, ~0U, 0);
-	/* Settings, until a single byte says that all is well, or the end that nobody is left. */
-	while ((n = read(1, &saved, sizeof(saved))) == (ssize_t)sizeof(saved))
-		has_settings = true;
-	if (n == 0 && has_settings)
-		set_attributes(0, &saved);
+	/* Until a single byte says that all is well, or the end that nobody is left. In the
+	 * background the terminal is another's. */
+	while ((n = read(1, &heard, sizeof(heard))) == (ssize_t)sizeof(heard))
+		state = heard;
+	if (n == 0 && state.is_raw)
+		set_attributes(0, &state.saved);
 	_exit(0);
 }
 
