@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define RF_ABI_VERSION 3U
+#define RF_ABI_VERSION 4U
 
 /* ---- Sizes, each with its reason ------------------------------------------------------------ */
 
@@ -24,9 +24,6 @@
 /* Entries of destinations, all sandboxes together: a rule with a range of ports takes up to 30. */
 #define RF_DESTINATIONS_MAX 524288U
 #define RF_DESTINATIONS_EACH_MAX 131072U
-/* Ports of the loopback that sandboxes bound, all together and each. */
-#define RF_PORTS_MAX 131072U
-#define RF_PORTS_EACH_MAX 4096U
 /* What one sandbox may name beyond its posture. */
 #define RF_FAMILIES_MAX 16
 /* Room for a ring when its controller asks for none in particular; a power of two. */
@@ -71,7 +68,7 @@ enum rf_egress {
 	RF_EGRESS_ANY = 0,
 	/* The host's loopback. */
 	RF_EGRESS_LOOPBACK = 1,
-	/* What the map of destinations names, and the loopback's ports that the sandbox bound. */
+	/* What the map of destinations names, and the sandbox's own sockets on the loopback. */
 	RF_EGRESS_RULES = 2,
 };
 
@@ -116,15 +113,6 @@ struct rf_destination_key {
 /* Value: the rule names loopback addresses alone. Without it a rule, however wide, names none. */
 #define RF_DESTINATION_LOOPBACK 1U
 
-/* A port that a sandbox's own socket holds. Host order. */
-struct rf_port_key {
-	__u64 sandbox;
-	struct rf_address address;
-	__u16 port;
-	__u16 protocol;
-	__u32 reserved;
-};
-
 enum rf_lost_cause {
 	/* The ring was full. */
 	RF_LOST_RING_FULL = 0,
@@ -144,8 +132,6 @@ struct rf_counters {
 	__u64 lost[RF_LOST_CAUSES];
 	/* Of the denials, those by LSM programs. */
 	__u64 denials_by_lsm;
-	/* Ports that the sandbox holds now. */
-	__u64 ports;
 };
 
 struct rf_label {
@@ -312,8 +298,7 @@ RF_ABI_SIZE(rf_entry, 96);
 RF_ABI_AT(rf_entry, egress, 20);
 RF_ABI_SIZE(rf_destination_key, 32);
 RF_ABI_AT(rf_destination_key, address, 16);
-RF_ABI_SIZE(rf_port_key, 32);
-RF_ABI_SIZE(rf_counters, 88);
+RF_ABI_SIZE(rf_counters, 80);
 RF_ABI_SIZE(rf_label, 8);
 RF_ABI_SIZE(rf_unix_key, 24);
 RF_ABI_SIZE(rf_ring_owner, 16);

@@ -102,9 +102,24 @@ static inline __attribute__((always_inline)) int rf_decide_bind(
 	return rf_is_loopback(address) ? 0 : -RF_EPERM;
 }
 
+/* Whose a socket is that a sandbox bound there; 0: nobody's. */
+static inline __attribute__((always_inline)) __u64 rf_decide_holder(
+	const struct rf_entry *sandbox, __u64 id, const struct rf_address *address)
+{
+	return sandbox->egress == RF_EGRESS_RULES && rf_is_loopback(address) ? id : 0;
+}
+
+/* Is an address the sandbox's own? holder: whose the socket is that it leads to now; 0: nobody's,
+ * or there is none. */
+static inline __attribute__((always_inline)) int rf_decide_own(
+	__u64 id, const struct rf_address *address, __u64 holder)
+{
+	return id != 0 && holder == id && rf_is_loopback(address);
+}
+
 /*
- * connect(2) and every kind of sending. is_own: a socket of the sandbox holds that port of that
- * address. rule: flags of the rule that names it, negative when none does.
+ * connect(2) and every kind of sending. is_own: a socket of the sandbox answers at that port of
+ * that address. rule: flags of the rule that names it, negative when none does.
  */
 static inline __attribute__((always_inline)) int rf_decide_reach(
 	const struct rf_entry *sandbox, const struct rf_address *address, int is_own, __s64 rule)

@@ -12,8 +12,10 @@
  * them. A packet shows what the calls do not: a source route, a routing header, ICMP, a datagram
  * socket that anybody can send to, a listener that bound itself.
  *
- * Ports of the loopback that the sandbox's own sockets bound are kept with their address: a port
- * alone would open a service of the host on another address of the loopback.
+ * Of the loopback an address is the sandbox's own if the socket that it leads to now is: that is
+ * asked of the kernel each time, so no list of ports can outlive the sockets. A socket's port goes
+ *in many ways that no hook sees (a disconnect, a reset), and a segment can be sent again much
+ *later: so a datagram and the first packet of a connection are judged again as they leave.
  *
  * Not covered: descriptors that were passed in and are connected already; without LSM programs, a
  * socket that was passed in unconnected (its cgroup is not the sandbox's), and a task that somebody
@@ -45,18 +47,6 @@ struct endpoint {
 };
 
 /* ---- The one decision ----------------------------------------------------------------------- */
-
-static __always_inline int is_own(const struct rf_member *member, const struct endpoint *to)
-{
-	struct rf_port_key key = {
-		.sandbox = member->id,
-		.address = to->address,
-		.port = to->port,
-		.protocol = to->protocol,
-	};
-
-	return bpf_map_lookup_elem(&rf_ports, &key) != NULL;
-}
 
 static __always_inline int has_port(const struct endpoint *to)
 {
@@ -120,14 +110,72 @@ static __always_inline __s64 rule_for(const struct rf_member *member, const stru
 	return search.found;
 }
 
-static __always_inline int decide(const struct rf_member *member, const struct endpoint *to)
+/* 0: the address of the tuple, or its length, is none. */
+static __always_inline __u32 make_tuple(
+	struct bpf_sock_tuple *tuple, const struct endpoint *from, const struct endpoint *to)
 {
-	int is_ruled = member->sandbox->egress == RF_EGRESS_RULES;
+	__builtin_memset(tuple, 0, sizeof(*tuple));
+	if (rf_is_v4(&to->address)) {
+		tuple->ipv4.saddr = from->address.word[3];
+		tuple->ipv4.daddr = to->address.word[3];
+		tuple->ipv4.sport = RF_NET16(from->port);
+		tuple->ipv4.dport = RF_NET16(to->port);
+		return sizeof(tuple->ipv4);
+	}
+	__builtin_memcpy(tuple->ipv6.saddr, &from->address, sizeof(from->address));
+	__builtin_memcpy(tuple->ipv6.daddr, &to->address, sizeof(to->address));
+	tuple->ipv6.sport = RF_NET16(from->port);
+	tuple->ipv6.dport = RF_NET16(to->port);
+	return sizeof(tuple->ipv6);
+}
 
+/* In the network namespace of the caller's socket, or of the packet. 0: nobody's, or no socket. */
+static __always_inline __u64 look_up_holder(
+	void *ctx, const struct endpoint *from, const struct endpoint *to)
+{
+	struct bpf_sock_tuple tuple;
+	__u32 bytes = make_tuple(&tuple, from, to);
+	struct rf_label *label;
+	struct bpf_sock *sock;
+	__u64 holder;
+
+	if (to->protocol == RF_PROTOCOL_TCP)
+		sock = bpf_sk_lookup_tcp(ctx, &tuple, bytes, BPF_F_CURRENT_NETNS, 0);
+	else
+		sock = bpf_sk_lookup_udp(ctx, &tuple, bytes, BPF_F_CURRENT_NETNS, 0);
+	if (!sock)
+		return 0;
+	label = bpf_sk_storage_get(&rf_bound, sock, NULL, 0);
+	holder = label ? label->sandbox : 0;
+	bpf_sk_release(sock);
+	return holder;
+}
+
+static __always_inline int is_own(void *ctx, const struct rf_member *member,
+	const struct endpoint *from, const struct endpoint *to)
+{
+	struct endpoint any = *from;
+	__u64 holder;
+
+	if (member->sandbox->egress != RF_EGRESS_RULES || !rf_is_loopback(&to->address) ||
+		!has_port(to))
+		return 0;
+	holder = look_up_holder(ctx, from, to);
+	/* What waits out an old connection of the same two ports, hides the listener. */
+	if (!holder && to->protocol == RF_PROTOCOL_TCP && from->port) {
+		any.port = 0;
+		holder = look_up_holder(ctx, &any, to);
+	}
+	return rf_decide_own(member->id, &to->address, holder);
+}
+
+static __always_inline int decide(
+	const struct rf_member *member, const struct endpoint *to, int is_own_address)
+{
 	if (member->sandbox->state != RF_ENTRY_ARMED || member->sandbox->egress == RF_EGRESS_ANY)
 		return 0;
-	return rf_decide_reach(member->sandbox, &to->address, is_ruled && is_own(member, to),
-		is_ruled ? rule_for(member, to) : -1);
+	return rf_decide_reach(member->sandbox, &to->address, is_own_address,
+		member->sandbox->egress == RF_EGRESS_RULES ? rule_for(member, to) : -1);
 }
 
 static __always_inline void tell(const struct rf_member *member, struct task_struct *task,
@@ -165,15 +213,36 @@ static __always_inline struct endpoint endpoint_of(struct bpf_sock_addr *ctx, in
 	return to;
 }
 
+/* Of the caller's socket. One that is not bound yet gets the loopback's first address, if it is to
+ * reach the loopback; the packet will tell. */
+static __always_inline struct endpoint source_of(
+	struct bpf_sock_addr *ctx, const struct endpoint *to)
+{
+	struct endpoint from = {};
+	struct bpf_sock *sock = ctx->sk;
+
+	if (rf_is_v4(&to->address)) {
+		from.address = rf_address_v4(RF_NET32(0x7f000001U));
+		if (sock && sock->src_ip4)
+			from.address.word[3] = sock->src_ip4;
+	} else {
+		from.address.word[3] = RF_NET32(1U);
+	}
+	if (sock)
+		from.port = (__u16)sock->src_port;
+	return from;
+}
+
 static __always_inline int reach(struct bpf_sock_addr *ctx, int is_v6, enum rf_denial_op op)
 {
-	struct endpoint to;
+	struct endpoint to, from;
 	struct rf_member member;
 
 	if (!rf_member_by_cgroup(&member) || member.sandbox->egress == RF_EGRESS_ANY)
 		return RF_ALLOW;
 	to = endpoint_of(ctx, is_v6);
-	if (!decide(&member, &to))
+	from = source_of(ctx, &to);
+	if (!decide(&member, &to, is_own(ctx, &member, &from, &to)))
 		return RF_ALLOW;
 	tell(&member, (struct task_struct *)bpf_get_current_task(), RF_BY_CGROUP, op, ctx->type,
 		&to);
@@ -231,54 +300,30 @@ int rf_bind6(struct bpf_sock_addr *ctx)
 	return bind(ctx, 1);
 }
 
-/* ---- Ports that are the sandbox's own ------------------------------------------------------- */
+/* ---- Sockets that hold a port of the sandbox's ---------------------------------------------- */
 
-/* A port that finds no room is not reachable, nothing worse. */
-static __always_inline void hold_port(const struct rf_port_key *key)
+/* A socket that finds no room is not reachable, nothing worse. */
+static __always_inline void mark(struct bpf_sock *sock, __u64 holder)
 {
-	struct rf_counters *counters = rf_counters_of(key->sandbox);
-	__u32 *sockets, one = 1;
+	struct rf_label *label = bpf_sk_storage_get(
+		&rf_bound, sock, NULL, holder ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 
-	if (!counters || counters->ports >= RF_PORTS_EACH_MAX)
-		return;
-	__sync_fetch_and_add(&counters->ports, 1);
-	sockets = bpf_map_lookup_elem(&rf_ports, key);
-	if (sockets)
-		__sync_fetch_and_add(sockets, 1);
-	else
-		bpf_map_update_elem(&rf_ports, key, &one, BPF_ANY);
+	if (label)
+		label->sandbox = holder;
 }
 
-static __always_inline void drop_port(const struct rf_port_key *key)
-{
-	struct rf_counters *counters = rf_counters_of(key->sandbox);
-	__u32 *sockets = bpf_map_lookup_elem(&rf_ports, key);
-
-	if (!sockets)
-		return;
-	if (counters)
-		__sync_fetch_and_add(&counters->ports, -1);
-	if (__sync_fetch_and_add(sockets, -1) <= 1)
-		bpf_map_delete_elem(&rf_ports, key);
-}
-
+/* Who binds it last holds it: outside of the sandbox, nobody. */
 static __always_inline int bound(struct bpf_sock *sock, const struct rf_address *address)
 {
-	struct rf_port_key key = {
-		.address = *address,
-		.port = (__u16)sock->src_port,
-		.protocol = (__u16)sock->protocol,
-	};
 	struct rf_member member;
 
-	if (!rf_member_by_cgroup(&member) || member.sandbox->egress == RF_EGRESS_ANY)
+	if (!rf_member_by_cgroup(&member)) {
+		mark(sock, 0);
 		return RF_ALLOW;
+	}
 	if (rf_decide_bind(member.sandbox, address))
 		return RF_REFUSE;
-	key.sandbox = member.id;
-	if (member.sandbox->egress == RF_EGRESS_RULES && rf_is_loopback(address) &&
-		bpf_sk_storage_get(&rf_bound, sock, &key, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		hold_port(&key);
+	mark(sock, rf_decide_holder(member.sandbox, member.id, address));
 	return RF_ALLOW;
 }
 
@@ -300,20 +345,6 @@ int rf_post_bind6(struct bpf_sock *sock)
 	address.word[2] = sock->src_ip6[2];
 	address.word[3] = sock->src_ip6[3];
 	return bound(sock, &address);
-}
-
-/* Whoever closes it last, the port is nobody's any more. */
-SEC("?cgroup/sock_release")
-int rf_sock_release(struct bpf_sock *sock)
-{
-	struct rf_port_key *key = bpf_sk_storage_get(&rf_bound, sock, NULL, 0);
-
-	if (key) {
-		struct rf_port_key copy = *key;
-
-		drop_port(&copy);
-	}
-	return RF_ALLOW;
 }
 
 /* ---- Packets -------------------------------------------------------------------------------- */
@@ -443,36 +474,28 @@ static __always_inline struct task_struct *sender(const struct rf_member *member
 										       : NULL;
 }
 
-/* A datagram socket that bound itself by sending: its port is the sandbox's, for the answer. */
+/* A datagram socket that bound itself by sending: it is the sandbox's, for the answer. */
 static __always_inline void note_sender(
 	struct __sk_buff *skb, const struct rf_member *member, const struct endpoint *from)
 {
-	struct rf_port_key key = {
-		.sandbox = member->id,
-		.address = from->address,
-		.port = from->port,
-		.protocol = from->protocol,
-	};
+	struct rf_label holder = {
+		.sandbox = rf_decide_holder(member->sandbox, member->id, &from->address)};
 	struct bpf_sock *sock = skb->sk;
 
 	sock = sock ? bpf_sk_fullsock(sock) : NULL;
-	if (!sock || bpf_sk_storage_get(&rf_bound, sock, NULL, 0))
-		return;
-	if (bpf_sk_storage_get(&rf_bound, sock, &key, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		hold_port(&key);
+	if (sock && holder.sandbox)
+		bpf_sk_storage_get(&rf_bound, sock, &holder, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* To a port of the loopback the call was judged; what answers there may go to any. A connection
- * once begun was judged by its first packet. */
-static __always_inline int may_leave(const struct rf_member *member, const struct packet *packet)
+/* A connection once begun was judged by its first packet. */
+static __always_inline int may_leave(
+	struct __sk_buff *skb, const struct rf_member *member, const struct packet *packet)
 {
 	if (packet->is_odd)
 		return 0;
-	if (rf_is_loopback(&packet->to.address) && has_port(&packet->to))
-		return 1;
 	if (packet->to.protocol == RF_PROTOCOL_TCP && !packet->is_first)
 		return 1;
-	return !decide(member, &packet->to);
+	return !decide(member, &packet->to, is_own(skb, member, &packet->from, &packet->to));
 }
 
 SEC("?cgroup_skb/egress")
@@ -486,10 +509,8 @@ int rf_packet_out(struct __sk_buff *skb)
 	__builtin_memset(&packet, 0, sizeof(packet));
 	if (read_packet(skb, &packet))
 		return RF_REFUSE;
-	if (may_leave(&member, &packet)) {
-		if (packet.to.protocol == RF_PROTOCOL_UDP &&
-			member.sandbox->egress == RF_EGRESS_RULES &&
-			rf_is_loopback(&packet.from.address))
+	if (may_leave(skb, &member, &packet)) {
+		if (packet.to.protocol == RF_PROTOCOL_UDP)
 			note_sender(skb, &member, &packet.from);
 		return RF_ALLOW;
 	}
@@ -519,7 +540,7 @@ int rf_packet_in(struct __sk_buff *skb)
 	if (packet.to.protocol == RF_PROTOCOL_TCP)
 		return packet.is_first ? RF_REFUSE : RF_ALLOW;
 	if (packet.to.protocol == RF_PROTOCOL_UDP)
-		return decide(&member, &packet.from) ? RF_REFUSE : RF_ALLOW;
+		return decide(&member, &packet.from, 0) ? RF_REFUSE : RF_ALLOW;
 	return RF_ALLOW;
 }
 
@@ -577,6 +598,19 @@ static __always_inline int is_judged(struct rf_member *member)
 	return member->sandbox->state == RF_ENTRY_ARMED && member->sandbox->egress != RF_EGRESS_ANY;
 }
 
+/*
+ * Whose socket an address leads to cannot be asked here. The programs of the cgroup ask, if it is
+ * the cgroup of both the socket and the caller; for any other socket no address is the sandbox's
+ * own.
+ */
+static __always_inline int is_left_to_cgroup(struct sock *sk, const struct rf_member *member)
+{
+	struct rf_member by_cgroup;
+
+	return rf_member_by_cgroup(&by_cgroup) && by_cgroup.id == member->id &&
+	       rf_leaf_of_cgroup(BPF_CORE_READ(sk, sk_cgrp_data.cgroup)) == member->id;
+}
+
 enum use { USE_CONNECT, USE_SEND, USE_BIND };
 
 static __always_inline int use(struct socket *sock, const void *name, enum use use)
@@ -597,7 +631,7 @@ static __always_inline int use(struct socket *sock, const void *name, enum use u
 	if (r == 0 && use == USE_BIND)
 		r = rf_decide_bind(member.sandbox, &to.address);
 	else if (r == 0)
-		r = decide(&member, &to);
+		r = decide(&member, &to, is_left_to_cgroup(sk, &member));
 	if (r == 0)
 		return 0;
 	tell(&member, (struct task_struct *)bpf_get_current_task(), RF_BY_LSM,

@@ -172,9 +172,14 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 } RF_CORE;
 
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+} RF_CORE;
+
 struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
+	struct sock_cgroup_data sk_cgrp_data;
 } RF_CORE;
 
 struct msghdr {

@@ -56,21 +56,12 @@ struct {
 	__type(value, __u32);
 } rf_destinations __weak SEC(".maps");
 
-/* How many sockets hold the port. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, RF_PORTS_MAX);
-	__type(key, struct rf_port_key);
-	__type(value, __u32);
-} rf_ports __weak SEC(".maps");
-
-/* The port of rf_ports that a socket holds. */
+/* The sandbox whose member bound a socket to the loopback; 0: somebody else did since. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct rf_port_key);
+	__type(value, struct rf_label);
 } rf_bound __weak SEC(".maps");
 
 struct rf_ring_template {

@@ -187,6 +187,89 @@ test_b6_own_ports_are_reached_and_closed_with_their_socket()
 	unmake_host
 }
 
+# stale_ports COMMAND...: sockets leave their ports in ways that no call shows, a service of the host takes
+# each, and what was begun before or begins now goes there: lines in `got`, what arrived in `served`.
+stale_ports()
+{
+	rm -f go got served
+	cat >stale.py <<-'END'
+		import errno, os, select, socket, struct, sys, time
+		HOME = "127.0.0.1"
+		def tcp(port=0):
+		    s = socket.socket(); s.setsockopt(1, 2, 1); s.bind((HOME, port)); return s
+		def port(s): return s.getsockname()[1]
+		def disconnect(s):
+		    import ctypes
+		    assert not ctypes.CDLL(None).connect(s.fileno(), struct.pack("H14x", 0), 16)
+		def say(name, f):
+		    try: f(); print(name, "0", flush=True)
+		    except OSError as e: print(name, errno.errorcode[e.errno], flush=True)
+		own = tcp(); own.listen(9)
+		# Bound again after a disconnect, then closed.
+		again = tcp(); again.connect(own.getsockname()); disconnect(again)
+		again.bind((HOME, 42101)); again.close()
+		# Disconnected, still open: the port went.
+		left = tcp(); left_at = left.getsockname(); left.connect(own.getsockname()); disconnect(left)
+		# The peer's reset takes it as well.
+		reset = tcp(); reset_at = reset.getsockname(); reset.connect(own.getsockname())
+		for i in range(3):
+		    peer = own.accept()[0]; peer.setsockopt(1, 13, struct.pack("ii", 1, 0)); peer.close()
+		# A datagram socket connected while the other was there.
+		udp = socket.socket(2, 2); udp.bind((HOME, 42102))
+		sender = socket.socket(2, 2); sender.connect((HOME, 42102))
+		say("own-datagram", lambda: sender.send(b"x")); udp.close()
+		# A first segment that found no room is sent again, to whoever is there then.
+		full = tcp(42103); full.listen(0)
+		fill = socket.create_connection((HOME, 42103))
+		late = socket.socket(); late.setblocking(False)
+		late.connect_ex((HOME, 42103)); full.close()
+		print("ready", left_at[1], reset_at[1], flush=True)
+		while not os.path.exists("go"): time.sleep(0.05)
+		for name, at in ("again", (HOME, 42101)), ("left", left_at), ("reset", reset_at):
+		    say(name, lambda: socket.create_connection(at, 9))
+		say("datagram", lambda: sender.send(b"late"))
+		# The first segment goes again after a second, and after three.
+		select.select([], [late], [], 5); say("segment", lambda: late.send(b"x"))
+	END
+	cat >service.py <<-'END'
+		import os, select, socket, sys
+		names = {}
+		for name, port in zip(("again", "segment", "left", "reset"), [42101, 42103] + list(map(int, sys.argv[1:]))):
+		    s = socket.socket(); s.setsockopt(1, 2, 1); s.bind(("127.0.0.1", port)); s.listen(9); names[s] = name
+		u = socket.socket(2, 2); u.bind(("127.0.0.1", 42102)); names[u] = "datagram"
+		open("go", "w").close()
+		while True:
+		    for s in select.select(list(names), [], [])[0]:
+		        s.recv(9) if s is u else s.accept()
+		        print(names[s], flush=True)
+	END
+	host "$@" /usr/bin/python3 stale.py >got 2>said &
+	local attacker=$! ready
+	wait_for 15 grep -q ^ready got
+	ready=$(sed -n 's/^ready //p' got)
+	# shellcheck disable=SC2086
+	nsenter --net="/proc/$holder/ns/net" /usr/bin/python3 service.py $ready >served 2>&1 &
+	server=$!
+	wait $attacker
+	kill $server
+	wait $server || true
+	server=
+	sort -u -o served served
+}
+
+test_b6_a_port_that_its_socket_left_is_the_hosts()
+{
+	make_host
+	stale_ports env
+	expect_eq "$(tr '\n' ' ' <served)" 'again datagram left reset segment '
+	expect_eq "$(sed /^ready/d got | tr '\n' ' ')" 'own-datagram 0 again 0 left 0 reset 0 datagram 0 segment 0 '
+	stale_ports "$RF" run --net allow --
+	expect_eq "$(<served)" ''
+	expect_eq "$(sed '/^ready/d; /^segment/d' got | tr '\n' ' ')" \
+		'own-datagram 0 again EPERM left EPERM reset EPERM datagram EPERM '
+	unmake_host
+}
+
 test_b6_packets_with_a_route_of_their_own_are_dropped()
 {
 	make_host

@@ -389,8 +389,6 @@ int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id)
 		r = remove_unix(bpf, cgroup_id);
 	if (sandbox.flags & RF_RULE_DESTINATIONS && r == 0)
 		r = rf_bpf_destinations_remove(&bpf->maps, cgroup_id);
-	if (sandbox.egress == RF_EGRESS_RULES && r == 0)
-		r = rf_bpf_ports_remove(&bpf->maps, cgroup_id);
 	if (bpf_map_delete_elem(map_of(bpf, RF_BPF_MAP_COUNTERS), &cgroup_id) < 0 && r == 0)
 		r = -errno;
 	return r;

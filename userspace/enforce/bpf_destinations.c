@@ -140,20 +140,3 @@ int rf_bpf_destinations_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_i
 	}
 	return 0;
 }
-
-/* Sockets give their ports back as they close; this is for those that live on elsewhere. */
-int rf_bpf_ports_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_id)
-{
-	int fd = maps->fds[RF_BPF_MAP_PORTS];
-	struct rf_port_key key, next;
-	bool has_next = bpf_map_get_next_key(fd, NULL, &next) == 0;
-
-	while (has_next) {
-		key = next;
-		has_next = bpf_map_get_next_key(fd, &key, &next) == 0;
-		if (key.sandbox == cgroup_id && bpf_map_delete_elem(fd, &key) < 0 &&
-			errno != ENOENT)
-			return -errno;
-	}
-	return 0;
-}

@@ -47,8 +47,6 @@ const char *rf_bpf_map_name(enum rf_bpf_map map)
 		return "rf_unix_inodes";
 	case RF_BPF_MAP_DESTINATIONS:
 		return "rf_destinations";
-	case RF_BPF_MAP_PORTS:
-		return "rf_ports";
 	case RF_BPF_MAP_RINGS:
 		return "rf_rings";
 	case RF_BPF_MAP_RING_OWNERS:
@@ -261,7 +259,6 @@ static void drop_addresses(const struct rf_bpf_maps *maps, uint64_t id)
 		sandbox.egress != RF_EGRESS_RULES)
 		return;
 	(void)rf_bpf_destinations_remove(maps, id);
-	(void)rf_bpf_ports_remove(maps, id);
 }
 
 /* Drops the entries of killed controllers whose cgroup is gone; what cannot be told stays. */

@@ -23,7 +23,6 @@ enum rf_bpf_map {
 	RF_BPF_MAP_LABELS,
 	RF_BPF_MAP_UNIX_INODES,
 	RF_BPF_MAP_DESTINATIONS,
-	RF_BPF_MAP_PORTS,
 	RF_BPF_MAP_RINGS,
 	RF_BPF_MAP_RING_OWNERS,
 	RF_BPF_MAP_CONFIG,
@@ -109,7 +108,6 @@ int rf_bpf_rules_encode(const struct rf_bpf_rules *rules, struct rf_entry *ret_s
 int rf_bpf_destinations_add(const struct rf_bpf_maps *maps, uint64_t cgroup_id,
 	const struct rf_bpf_rules *rules, struct rf_entry *sandbox);
 int rf_bpf_destinations_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_id);
-int rf_bpf_ports_remove(const struct rf_bpf_maps *maps, uint64_t cgroup_id);
 
 /* ---- Why not -------------------------------------------------------------------------------- */
 

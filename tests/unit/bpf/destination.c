@@ -110,6 +110,32 @@ Test(bpf_destination, allow_goes_by_rules)
 	cr_expect(rf_decide_bind(&sandbox, &every) == -EPERM);
 }
 
+Test(bpf_destination, a_socket_is_held_by_who_bound_it_to_the_loopback)
+{
+	struct rf_entry rules = armed(RF_EGRESS_RULES), home = armed(RF_EGRESS_LOOPBACK);
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(loopbacks); i++) {
+		struct rf_address a = address(loopbacks[i].text);
+		__u64 want = loopbacks[i].is_loopback ? 42 : 0;
+
+		cr_expect(rf_decide_holder(&rules, 42, &a) == want, "%s", loopbacks[i].text);
+		cr_expect(rf_decide_holder(&home, 42, &a) == 0, "%s", loopbacks[i].text);
+	}
+}
+
+Test(bpf_destination, own_is_what_a_socket_of_the_same_sandbox_answers)
+{
+	for (size_t i = 0; i < RF_ARRAY_SIZE(loopbacks); i++) {
+		struct rf_address a = address(loopbacks[i].text);
+
+		cr_expect(rf_decide_own(42, &a, 42) == loopbacks[i].is_loopback, "%s",
+			loopbacks[i].text);
+		cr_expect(!rf_decide_own(42, &a, 43), "%s", loopbacks[i].text);
+		cr_expect(!rf_decide_own(42, &a, 0), "%s", loopbacks[i].text);
+		cr_expect(!rf_decide_own(0, &a, 0), "%s", loopbacks[i].text);
+	}
+}
+
 Test(bpf_destination, an_unknown_rule_is_no_permission)
 {
 	struct rf_entry sandbox = armed((enum rf_egress)7);
