@@ -218,31 +218,36 @@ stale_ports()
 		udp = socket.socket(2, 2); udp.bind((HOME, 42102))
 		sender = socket.socket(2, 2); sender.connect((HOME, 42102))
 		say("own-datagram", lambda: sender.send(b"x")); udp.close()
-		# A first segment that found no room is sent again, to whoever is there then.
 		full = tcp(42103); full.listen(0)
 		fill = socket.create_connection((HOME, 42103))
 		late = socket.socket(); late.setblocking(False)
-		late.connect_ex((HOME, 42103)); full.close()
 		print("ready", left_at[1], reset_at[1], flush=True)
 		while not os.path.exists("go"): time.sleep(0.05)
 		for name, at in ("again", (HOME, 42101)), ("left", left_at), ("reset", reset_at):
 		    say(name, lambda: socket.create_connection(at, 9))
+		# A first segment that found no room is sent again, to whoever is there then.
+		late.connect_ex((HOME, 42103)); full.close()
 		say("datagram", lambda: sender.send(b"late"))
 		# The first segment goes again after a second, and after three.
 		select.select([], [late], [], 5); say("segment", lambda: late.send(b"x"))
 	END
 	cat >service.py <<-'END'
-		import os, select, socket, sys
+		import os, select, socket, sys, time
 		names = {}
-		for name, port in zip(("again", "segment", "left", "reset"), [42101, 42103] + list(map(int, sys.argv[1:]))):
-		    s = socket.socket(); s.setsockopt(1, 2, 1); s.bind(("127.0.0.1", port)); s.listen(9); names[s] = name
+		def serve(name, port):
+		    s = socket.socket(); s.setsockopt(1, 2, 1); s.bind(("127.0.0.1", int(port))); s.listen(9); names[s] = name
+		for name, port in zip(("again", "left", "reset"), ["42101"] + sys.argv[1:]): serve(name, port)
 		u = socket.socket(2, 2); u.bind(("127.0.0.1", 42102)); names[u] = "datagram"
 		open("go", "w").close()
+		while "segment" not in names.values():
+		    try: serve("segment", 42103)
+		    except OSError: time.sleep(0.01)
 		while True:
 		    for s in select.select(list(names), [], [])[0]:
 		        s.recv(9) if s is u else s.accept()
 		        print(names[s], flush=True)
 	END
+	: >got
 	host "$@" /usr/bin/python3 stale.py >got 2>said &
 	local attacker=$! ready
 	wait_for 15 grep -q ^ready got
@@ -251,6 +256,7 @@ stale_ports()
 	nsenter --net="/proc/$holder/ns/net" /usr/bin/python3 service.py $ready >served 2>&1 &
 	server=$!
 	wait $attacker
+	[[ $1 != env ]] || wait_for 5 grep -q segment served
 	kill $server
 	wait $server || true
 	server=
