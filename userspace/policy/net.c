@@ -133,14 +133,14 @@ static bool is_plain_number(const char *text, uint64_t most, uint64_t *ret_numbe
 static int parse_ports(
 	const struct reader *reader, const char *text, struct rf_net_destination *destination)
 {
-	char low_text[8] = "";
+	char low_text[8];
 	const char *dash = strchr(text, '-');
 	size_t length = dash ? (size_t)(dash - text) : strlen(text);
 	uint64_t low, high;
 
 	if (length >= sizeof(low_text))
 		return refuse(reader, "has no port from 1 to 65535", NULL);
-	memcpy(low_text, text, length);
+	snprintf(low_text, sizeof(low_text), "%.*s", (int)length, text);
 	if (!is_plain_number(low_text, UINT16_MAX, &low) ||
 		!is_plain_number(dash ? dash + 1 : low_text, UINT16_MAX, &high) || low == 0)
 		return refuse(reader, "has no port from 1 to 65535",
