@@ -110,7 +110,7 @@ static __always_inline __s64 rule_for(const struct rf_member *member, const stru
 	return search.found;
 }
 
-/* 0: the address of the tuple, or its length, is none. */
+/* Seen from who sends. The answer: its length, which is its family. */
 static __always_inline __u32 make_tuple(
 	struct bpf_sock_tuple *tuple, const struct endpoint *from, const struct endpoint *to)
 {
