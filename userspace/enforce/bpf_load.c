@@ -498,7 +498,8 @@ static int prove_floor(struct loader *l)
 		{RF_CANARY_BIND6, EPERM, "cgroup/bind6 did not refuse every address"},
 		{RF_CANARY_ROUTE, EPERM, "cgroup_skb/egress did not refuse a packet with options"},
 		{RF_CANARY_OWN_PORT, 0, "cgroup/post_bind4 did not note a socket"},
-		{RF_CANARY_CLOSED_PORT, EPERM, "cgroup/sendmsg4 did not refuse a port that was closed"},
+		{RF_CANARY_CLOSED_PORT, EPERM,
+			"cgroup/sendmsg4 did not refuse a port that was closed"},
 	};
 	int r = set_rules(l, RF_SOCKETS_NONE, 0, RF_EGRESS_ANY);
 
