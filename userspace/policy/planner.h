@@ -55,7 +55,7 @@ int rf_planner_grants(struct rf_planner *planner);
 int rf_planner_runtime(struct rf_planner *planner);
 int rf_planner_program(struct rf_planner *planner);
 /* Two looks at each would be most of the planning of a long list. */
-#define RF_GIT_WRITES_MAX 1000
+#define RF_GIT_WRITES_MAX 1000U
 /* Git directories of what can be written, and those that filesystem.git opens. */
 int rf_planner_git(struct rf_planner *planner);
 /* Once every grant is known: Ringfence's own places are closed, mounts below grants are judged. */
