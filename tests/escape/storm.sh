@@ -64,5 +64,8 @@ test_f_109_no_filter_asks_userspace()
 {
 	"$RF" run -- sh -c 'ls -l /proc/self/fd /proc/2/fd' >confined
 	expect_lacks "$(<confined)" seccomp
-	! grep -rn 'USER_NOTIF\|SCMP_ACT_NOTIFY' "$RF_TOP/userspace" 2>/dev/null
+	# One call asks, for its errno alone: listen() under host-loopback and allow without BPF LSM.
+	# What would reach such a port is dropped in the kernel, whatever the answer.
+	[[ ! -d $RF_TOP/userspace ]] || expect_eq "$(cd "$RF_TOP/userspace" && grep -rl 'USER_NOTIF\|SCMP_ACT_NOTIFY' . | sort | xargs)" \
+		'./enforce/seccomp.c ./launch/listen.c'
 }
