@@ -298,6 +298,24 @@ test_a15_every_write_keeps_its_own_git_directory()
 	run --quiet --write a --write a/.git/hooks/mine -- touch a/.git/hooks/mine/x
 }
 
+test_a15_a_write_inside_a_git_directory_opens_no_closed_name()
+{
+	local file=.git/objects/info/alternates
+	repository m
+	cd m
+	: >"$file"
+	echo /x >"$file"
+	: >"$file"
+	closed "$file" --mode read-only --write .git/objects
+	closed "$file" --mode read-only --write .git/objects --git read
+	closed .git/hooks/x --mode read-only --write .git/hooks
+	closed .git/hooks/x --write .git/hooks --git read
+	run --quiet --mode read-only --write .git/objects -- touch .git/objects/x
+	# Such a name as the workspace.
+	cd .git/hooks
+	closed x
+}
+
 test_a15_a_bare_repository_is_closed_as_any_other()
 {
 	repository m

@@ -199,15 +199,18 @@ static int close_names(struct git *git, const struct rf_found *directory, unsign
 	return r;
 }
 
-/* All of it, or what is named above. */
+/* All of it, or what is named above, which also lies below a deeper write. */
 static int close_directory(struct git *git, const struct rf_found *directory, unsigned int roles)
 {
-	if (!is_directory(directory))
-		return 0;
+	int r = 0;
+
 	/* A whole workspace is not closed for what may be no git directory. */
+	if (!is_directory(directory) ||
+		(git->tree->is_doubtful && !is_writable(git, directory->path)))
+		return 0;
 	if (git->access == RF_GIT_READ && !git->tree->is_doubtful)
-		return close_found(git, directory, false);
-	return is_writable(git, directory->path) ? close_names(git, directory, roles) : 0;
+		r = close_found(git, directory, false);
+	return r < 0 ? r : close_names(git, directory, roles);
 }
 
 static int close_both(struct git *git)

@@ -157,6 +157,27 @@ Test(git, a15_read_only_is_opened_when_asked)
 	cr_assert(is_step(&f, ".git/hooks", RF_VIEW_BIND_RO));
 }
 
+Test(git, a15_a_write_inside_opens_no_closed_name)
+{
+	static const char *const accesses[] = {"protect", "commit", "read", NULL};
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	make_directory(&f, ".git/objects/info");
+	make_text(&f, ".git/objects/info/alternates", "");
+	for (size_t i = 0; accesses[i]; i++) {
+		rf_policy_clear(&f.policy);
+		say(&f, "mode", "read-only");
+		say(&f, "filesystem.git", accesses[i]);
+		say(&f, "filesystem.write", ".git/objects");
+		say(&f, "filesystem.write", ".git/hooks");
+		must_plan(&f);
+		cr_assert(is_step(&f, ".git/objects", RF_VIEW_BIND) || i == 1);
+		cr_assert(is_step(&f, ".git/objects/info/alternates", RF_VIEW_BIND_RO));
+		cr_assert(!is_step(&f, ".git/hooks", RF_VIEW_BIND));
+	}
+}
+
 Test(git, a15_every_root_is_looked_at)
 {
 	struct fixture f autofixture = fixture_new();
