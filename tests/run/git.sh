@@ -443,7 +443,33 @@ test_a15_what_is_missing_is_told_and_refuses_under_strict()
 	run --git full --require fs-deny -- true
 	rm -rf .git/hooks
 	run -- true
-	expect_contains "$(jq -r '.enforcement.promises["fs-deny"].why' "$result")" 'and 4 more'
+	expect_contains "$(jq -r '.enforcement.promises["fs-deny"].why' "$result")" 'and 5 more'
+}
+
+needs test_a15_the_configuration_of_a_work_tree_counts_before_git_reads_it no-bpf-lsm
+test_a15_the_configuration_of_a_work_tree_counts_before_git_reads_it()
+{
+	local name
+	repository m
+	cd m
+	mkdir -p .git/modules .git/worktrees
+	for name in branches remotes; do
+		mkdir -p ".git/$name"
+	done
+	echo '' >.git/objects/info/alternates
+	cp -a . ../copy
+	# Git turns it on by itself.
+	printf '[core]\n\tfsmonitor = touch ran; true\n' >.git/config.worktree
+	git sparse-checkout set --no-cone file
+	git status >/dev/null
+	[[ -e ran ]]
+	cd ../copy
+	echo . >.git/commondir
+	: >.git/gitdir
+	in_part
+	expect_contains "$(jq -r '.enforcement.promises["fs-deny"].why' "$result")" '.git/config.worktree'
+	: >.git/config.worktree
+	run --quiet --require fs-deny -- true
 }
 
 test_a15_what_cannot_be_told_is_held_in_part()

@@ -155,8 +155,9 @@ enum role {
 /*
  * What runs code or redirects git, later and outside. commondir: a whole other repository, hooks
  * and configuration included, also in a .git that has none. modules: `submodule update` takes a
- * directory that is there already, with its hooks. remotes and branches: addresses, as git had them
- * before its configuration. alternates: objects from elsewhere.
+ * directory that is there already, with its hooks. config.worktree: sparse-checkout has git read it
+ * without a word. remotes and branches: addresses, as git had them before its configuration.
+ * alternates: objects from elsewhere.
  */
 static const struct {
 	const char *name;
@@ -167,6 +168,7 @@ static const struct {
 	{"branches", ROLE_REPOSITORY, true},
 	{"commondir", ROLE_REPOSITORY | ROLE_WORKTREE, true},
 	{"config", ROLE_REPOSITORY, true},
+	{"config.worktree", ROLE_REPOSITORY | ROLE_WORKTREE, true},
 	{"gitdir", ROLE_WORKTREE, true},
 	{"hooks", ROLE_REPOSITORY, true},
 	{"info", ROLE_REPOSITORY, true},
@@ -189,7 +191,7 @@ static int close_name(
 
 static int close_names(struct git *git, const struct rf_found *directory, unsigned int roles)
 {
-	int r = close_name(git, directory, "config.worktree", git->has_worktree_config);
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(closed_names); i++) {
 		if (closed_names[i].roles & roles)
@@ -425,8 +427,10 @@ static int read_configs(struct git *git)
 
 	if (r == 0 && is_directory(&tree->common))
 		r = read_below(git, tree->common.path, "config", true);
-	if (r == 0 && git->has_worktree_config && is_directory(&tree->directory))
-		r = read_below(git, tree->directory.path, "config.worktree", true);
+	/* Not believed about the work tree while git does not read it. */
+	if (r == 0 && is_directory(&tree->directory))
+		r = read_below(git, tree->directory.path, "config.worktree",
+			git->has_worktree_config);
 	return r;
 }
 

@@ -107,11 +107,14 @@ Test(git, a15_a_missing_name_is_held_in_part)
 	cr_assert(strstr(deny(&f)->why, ".git/branches"));
 	/* As in every repository. */
 	cr_assert(f.plan->warnings.count == 0 && f.plan->details.count == 1);
-	/* config.worktree is one of them only where git reads it. */
-	cr_assert(strstr(deny(&f)->why, "and 4 more"));
-	make_text(&f, ".git/config", "[extensions]\n\tworktreeConfig = true\n");
-	must_plan(&f);
+	/* config.worktree is one of them, whether git reads it yet or not. */
 	cr_assert(strstr(deny(&f)->why, "and 5 more"));
+	make_text(&f, ".git/config.worktree", "[core]\n\thooksPath = hk\n");
+	make_directory(&f, "hk");
+	must_plan(&f);
+	cr_assert(strstr(deny(&f)->why, "and 4 more"));
+	cr_assert(is_step(&f, ".git/config.worktree", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
 	say(&f, "enforcement.require", "fs-deny");
 	must_refuse(&f, "promise-unheld");
 	/* Named by the policy itself it is refused as ever. */
@@ -230,7 +233,7 @@ Test(git, a15_where_the_configuration_leads_is_closed)
 	cr_assert(is_step(&f, "more", RF_VIEW_BIND_RO));
 	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
 	cr_assert(is_step(&f, "hk2", RF_VIEW_BIND_RO));
-	cr_assert(strstr(deny(&f)->why, "absent") || strstr(deny(&f)->why, "and 5 more"));
+	cr_assert(strstr(deny(&f)->why, "absent") || strstr(deny(&f)->why, "and 6 more"));
 	/* That of the user too. */
 	make_text(&f, ".git/config", "");
 	snprintf(path, sizeof(path), "%s/.gitconfig", f.home);
