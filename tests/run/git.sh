@@ -355,6 +355,34 @@ test_a15_what_the_configuration_includes_is_closed()
 	run --quiet -- touch hk3/x hk4/x
 }
 
+test_a15_what_a_linked_hook_leads_to_is_closed()
+{
+	local access
+	repository m
+	cd m
+	mkdir scripts
+	printf '#!/bin/sh\n' >scripts/pc
+	chmod 755 scripts/pc
+	ln -s ../../scripts/pc .git/hooks/pre-commit
+	echo 'echo ran >>ran' >>scripts/pc
+	git commit -q --allow-empty -m x
+	rm ran
+	for access in protect commit read; do
+		closed scripts/pc --git "$access"
+		expect_status 1 run --quiet --git "$access" -- mv scripts/pc scripts/p2 2>/dev/null
+		expect_status 1 run --quiet --git "$access" -- mv scripts s2 2>/dev/null
+	done
+	run --quiet -- touch scripts/other
+	# In the directory that the configuration names, and from above.
+	mkdir hk
+	mv .git/hooks/pre-commit hk
+	ln -sf ../scripts/pc hk/pre-commit
+	git config core.hooksPath hk
+	closed scripts/pc
+	cd scripts
+	closed pc
+}
+
 test_a15_a_repository_above_leads_into_the_workspace()
 {
 	repository m

@@ -26,6 +26,8 @@
 #define RF_PIDS_MAX 4194304ULL
 #define RF_DOCTOR_DEADLINE_MS 2000
 #define RF_PLAN_DEADLINE_MS 10000
+/* Hooks and linked worktrees of one work tree's git directory that are looked at. */
+#define RF_GIT_ENTRIES_MAX 1000U
 /* bubblewrap refuses more arguments than this (MAX_ARGS of its 0.8). */
 #define RF_BWRAP_ARGUMENTS_MAX 9000U
 /* Bind sources given to bubblewrap by descriptor; beyond it the view is staged. */

@@ -2,6 +2,7 @@
 
 #include "policy/git_directory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -59,6 +60,48 @@ int rf_git_resolve_in(
 		return fd;
 	origin.fd = fd;
 	return rf_resolve(&origin, name, ret_found);
+}
+
+static int add_entries(
+	DIR *entries, unsigned char type, unsigned int *room, struct rf_strv *ret_names)
+{
+	const struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && (errno = 0, entry = readdir(entries))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (*room == 0)
+			return 1;
+		(*room)--;
+		if (entry->d_type == type || entry->d_type == DT_UNKNOWN)
+			r = rf_strv_add(ret_names, entry->d_name);
+	}
+	return r < 0 ? r : -errno;
+}
+
+int rf_git_list(const struct rf_found *directory, unsigned char type, unsigned int *room,
+	struct rf_strv *ret_names)
+{
+	int place rf_autoclose =
+		rf_open_found(-1, NULL, directory->path, directory->dev, directory->ino);
+	DIR *entries;
+	int fd;
+	int r;
+
+	if (place < 0)
+		return place;
+	fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	entries = fdopendir(fd);
+	if (!entries) {
+		rf_close(fd);
+		return -ENOMEM;
+	}
+	r = add_entries(entries, type, room, ret_names);
+	closedir(entries);
+	return r;
 }
 
 /* The path that a small file holds, its line end cut. 0, -EINVAL or -errno. */

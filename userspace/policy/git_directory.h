@@ -61,6 +61,14 @@ const char *rf_git_check(const struct rf_git_tree *tree, const char *work_tree,
 int rf_git_read_found(
 	const struct rf_found *found, size_t limit_bytes, char **ret_text, size_t *ret_size_bytes);
 
+/*
+ * Names in a directory that was found, of entries of that type (DT_LNK, DT_DIR) or of one that the
+ * file system does not tell. *room is how many entries may be read, and how many are left. 0, 1
+ * when there were more, or -errno (-ESTALE: another stands there now).
+ */
+int rf_git_list(const struct rf_found *directory, unsigned char type, unsigned int *room,
+	struct rf_strv *ret_names);
+
 /* A name in a directory that was found. 0 or -errno (-ESTALE: another stands there now). */
 int rf_git_resolve_in(
 	const struct rf_found *directory, const char *name, struct rf_found *ret_found);

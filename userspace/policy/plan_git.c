@@ -19,6 +19,7 @@
  * one. Not looked for: a .git further down, which takes a walk of the tree.
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "policy/git_config.h"
 #include "policy/git_directory.h"
@@ -54,6 +56,8 @@ struct git {
 	char *work_tree;
 	bool has_worktree_config;
 	unsigned int n_configs;
+	/* Entries of directories that may still be read. */
+	unsigned int room;
 };
 
 static void clear_git(struct git *git)
@@ -146,6 +150,47 @@ static int close_found(struct git *git, const struct rf_found *found, bool is_ke
 	return 0;
 }
 
+/* A directory is not run, but keeps its name: no file takes its place. */
+static int close_hook(struct git *git, const struct rf_found *directory, const char *name)
+{
+	struct rf_found found rf_autofound = {0};
+	int r = rf_git_resolve_in(directory, name, &found);
+
+	if (r < 0 || found.links.count == 0)
+		return r;
+	if (!is_directory(&found))
+		return close_found(git, &found, true);
+	r = pend_links(git, &found, RF_NODE_NAME);
+	return r < 0 || !is_writable(git, found.path) ? r : pend(git, &found, RF_NODE_PIN);
+}
+
+/* The names of entries. 0 or -errno; what cannot be read, or is too much, is left open. */
+static int list(struct git *git, const struct rf_found *directory, unsigned char type,
+	struct rf_strv *ret_names)
+{
+	int r = rf_git_list(directory, type, &git->room, ret_names);
+
+	if (r == 0 || r == -ESTALE || r == -ENOMEM)
+		return r;
+	if (r > 0)
+		leave_open(git, "more than %u entries to look at, in %.120s", RF_GIT_ENTRIES_MAX,
+			directory->path);
+	else
+		leave_open(git, "%.150s cannot be looked at", directory->path);
+	return 0;
+}
+
+/* Where hooks are symbolic links, wherever the directory itself lies. */
+static int close_hooks(struct git *git, const struct rf_found *directory)
+{
+	struct rf_strv names rf_autostrv = {0};
+	int r = is_directory(directory) ? list(git, directory, DT_LNK, &names) : 0;
+
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		r = close_hook(git, directory, names.items[i]);
+	return r;
+}
+
 enum role {
 	ROLE_REPOSITORY = 1 << 0, /* configuration, hooks, objects */
 	ROLE_WORKTREE = 1 << 1,	  /* worktrees/NAME of a repository */
@@ -189,6 +234,14 @@ static int close_name(
 	return r < 0 ? r : close_found(git, &found, is_kept);
 }
 
+static int close_own_hooks(struct git *git, const struct rf_found *directory)
+{
+	struct rf_found hooks rf_autofound = {0};
+	int r = rf_git_resolve_in(directory, "hooks", &hooks);
+
+	return r < 0 ? r : close_hooks(git, &hooks);
+}
+
 static int close_names(struct git *git, const struct rf_found *directory, unsigned int roles)
 {
 	int r = 0;
@@ -198,7 +251,7 @@ static int close_names(struct git *git, const struct rf_found *directory, unsign
 			r = close_name(
 				git, directory, closed_names[i].name, closed_names[i].is_kept);
 	}
-	return r;
+	return r == 0 && (roles & ROLE_REPOSITORY) ? close_own_hooks(git, directory) : r;
 }
 
 /* All of it, or what is named above, which also lies below a deeper write. */
@@ -429,8 +482,8 @@ static int read_configs(struct git *git)
 		r = read_below(git, tree->common.path, "config", true);
 	/* Not believed about the work tree while git does not read it. */
 	if (r == 0 && is_directory(&tree->directory))
-		r = read_below(git, tree->directory.path, "config.worktree",
-			git->has_worktree_config);
+		r = read_below(
+			git, tree->directory.path, "config.worktree", git->has_worktree_config);
 	return r;
 }
 
@@ -454,6 +507,8 @@ static int close_led_to(struct git *git)
 				git, "core.hooksPath is %.150s, which holds all of it", found.path);
 		else
 			r = close_found(git, &found, true);
+		if (r == 0)
+			r = close_hooks(git, &found);
 	}
 	return r;
 }
@@ -594,6 +649,7 @@ static int look_as(struct git *git, int fd, const char *top, bool is_bare)
 		return r;
 	git->tree = &tree;
 	git->n_configs = 0;
+	git->room = RF_GIT_ENTRIES_MAX;
 	git->has_worktree_config = false;
 	free(RF_TAKE(git->work_tree));
 	rf_strv_clear(&git->led_to);

@@ -181,6 +181,58 @@ Test(git, a15_a_write_inside_opens_no_closed_name)
 	}
 }
 
+Test(git, a15_what_a_linked_hook_leads_to_is_closed)
+{
+	static const char *const accesses[] = {"protect", "commit", "read", NULL};
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	make_directory(&f, "scripts/lib");
+	make_file(&f, "scripts/pc");
+	make_file(&f, "scripts/own");
+	make_file(&f, ".git/hooks/plain");
+	make_link(&f, "../../scripts/pc", ".git/hooks/pre-commit");
+	make_link(&f, "../../scripts/lib", ".git/hooks/lib");
+	make_directory(&f, "hk");
+	make_link(&f, "../scripts/own", "hk/post-commit");
+	make_text(&f, ".git/config", "[core]\n\thooksPath = hk\n");
+	for (size_t i = 0; accesses[i]; i++) {
+		rf_policy_clear(&f.policy);
+		say(&f, "filesystem.git", accesses[i]);
+		must_plan(&f);
+		cr_assert(is_step(&f, "scripts/pc", RF_VIEW_BIND_RO));
+		cr_assert(is_step(&f, "scripts/own", RF_VIEW_BIND_RO));
+		cr_assert(is_step(&f, "scripts/lib", RF_VIEW_BIND));
+		cr_assert(is_step(&f, "scripts", RF_VIEW_BIND));
+	}
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	/* A link on the way that can be replaced. */
+	make_link(&f, "scripts/pc", "by");
+	make_link(&f, "../../by", ".git/hooks/update");
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(strstr(deny(&f)->why, "/by is a symbolic link"));
+}
+
+Test(git, a15_of_many_hooks_the_first_are_looked_at)
+{
+	struct fixture f autofixture = fixture_new();
+	char name[32];
+
+	make_repository(&f, ".git");
+	say(&f, "filesystem.git", "read");
+	for (unsigned int i = 0; i < 1001; i++) {
+		snprintf(name, sizeof(name), ".git/hooks/h%04u", i);
+		make_file(&f, name);
+		if (i == 999)
+			must_plan(&f);
+	}
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(strstr(deny(&f)->why, "1000"));
+}
+
 Test(git, a15_every_root_is_looked_at)
 {
 	struct fixture f autofixture = fixture_new();
