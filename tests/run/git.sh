@@ -383,6 +383,31 @@ test_a15_what_a_linked_hook_leads_to_is_closed()
 	closed pc
 }
 
+test_a15_relative_hooks_are_closed_in_a_linked_worktree_below()
+{
+	repository m
+	cd m
+	mkdir hk
+	printf '#!/bin/sh\n' >hk/pre-commit
+	chmod 755 hk/pre-commit
+	git add hk
+	git commit -qm hk
+	git config core.hooksPath hk
+	git worktree add -q trees/wt
+	echo 'echo ran >ran' >>trees/wt/hk/pre-commit
+	git -C trees/wt commit -q --allow-empty -m x
+	[[ -e trees/wt/ran ]]
+	closed trees/wt/hk/pre-commit
+	closed hk/pre-commit --git commit
+	expect_status 1 run --quiet -- mv trees/wt trees/other 2>/dev/null
+	run --quiet -- touch trees/wt/other
+	# From one beside it, and from the work tree itself.
+	cd trees
+	closed wt/hk/pre-commit
+	cd wt
+	closed hk/pre-commit --git commit
+}
+
 test_a15_a_repository_above_leads_into_the_workspace()
 {
 	repository m

@@ -126,6 +126,26 @@ static int read_pointer(const struct rf_found *file, const char *prefix, char **
 	return *ret_path ? 0 : -ENOMEM;
 }
 
+int rf_git_worktree_top(const struct rf_found *directory, char **ret_top)
+{
+	struct rf_found file rf_autofound = {0};
+	char *named rf_autofree = NULL;
+	char *entry rf_autofree = NULL;
+	int r = rf_git_resolve_in(directory, "gitdir", &file);
+
+	if (r == 0)
+		r = read_pointer(&file, "", &named);
+	if (r == -ENOMEM || r == -ESTALE)
+		return r;
+	*ret_top = NULL;
+	if (r < 0)
+		return 0;
+	entry = rf_path_join(directory->path, named);
+	if (entry)
+		*ret_top = rf_path_parent(entry);
+	return *ret_top ? 0 : -ENOMEM;
+}
+
 static int copy_found(const struct rf_found *from, struct rf_found *ret_to)
 {
 	struct rf_found to rf_autofound = *from;

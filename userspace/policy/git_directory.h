@@ -69,6 +69,12 @@ int rf_git_read_found(
 int rf_git_list(const struct rf_found *directory, unsigned char type, unsigned int *room,
 	struct rf_strv *ret_names);
 
+/*
+ * Root of the work tree that the file gitdir of a directory in worktrees/ names, absolute and not
+ * normalised; NULL where it names none. 0 or -errno.
+ */
+int rf_git_worktree_top(const struct rf_found *directory, char **ret_top);
+
 /* A name in a directory that was found. 0 or -errno (-ESTALE: another stands there now). */
 int rf_git_resolve_in(
 	const struct rf_found *directory, const char *name, struct rf_found *ret_found);

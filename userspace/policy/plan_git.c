@@ -42,6 +42,9 @@
 #define CONFIGS_MAX 64
 #define INCLUDE_DEPTH_MAX 10
 
+#define TOO_MANY_ENTRIES "more than %u entries to look at, in %.120s"
+#define HOLDS_ALL "core.hooksPath is %.150s, which holds all of it"
+
 struct git {
 	struct rf_planner *planner;
 	/* Of the root in hand: above the workspace it is PROTECT. */
@@ -53,6 +56,10 @@ struct git {
 	struct rf_strv opened;
 	/* Absolute names that the configuration leads to. */
 	struct rf_strv led_to;
+	/* What core.hooksPath says that is relative: in each work tree it is another place. */
+	struct rf_strv hooks;
+	/* Root of the work tree whose configuration is read. */
+	const char *top;
 	char *work_tree;
 	bool has_worktree_config;
 	unsigned int n_configs;
@@ -65,6 +72,7 @@ static void clear_git(struct git *git)
 	rf_rule_tree_clear(&git->pending);
 	rf_strv_clear(&git->opened);
 	rf_strv_clear(&git->led_to);
+	rf_strv_clear(&git->hooks);
 	free(git->work_tree);
 }
 
@@ -173,8 +181,7 @@ static int list(struct git *git, const struct rf_found *directory, unsigned char
 	if (r == 0 || r == -ESTALE || r == -ENOMEM)
 		return r;
 	if (r > 0)
-		leave_open(git, "more than %u entries to look at, in %.120s", RF_GIT_ENTRIES_MAX,
-			directory->path);
+		leave_open(git, TOO_MANY_ENTRIES, RF_GIT_ENTRIES_MAX, directory->path);
 	else
 		leave_open(git, "%.150s cannot be looked at", directory->path);
 	return 0;
@@ -367,8 +374,10 @@ static int expand(struct git *git, const char *base, const char *value, char **r
 static int add_hooks(struct git *git, const char *value)
 {
 	char *path rf_autofree = NULL;
-	int r = expand(git, git->tree->top, value, &path);
+	int r = expand(git, git->top, value, &path);
 
+	if (r == 0 && path && git->top == git->tree->top && value[0] != '/' && value[0] != '~')
+		r = rf_strv_add(&git->hooks, value);
 	return r < 0 || !path ? r : rf_strv_add(&git->led_to, path);
 }
 
@@ -409,7 +418,7 @@ static int take_setting(void *data, const char *key, const char *value)
 		return add_hooks(git, value);
 	if (is_include(key))
 		return add_include(config, value);
-	if (strcmp(key, "extensions.worktreeconfig") == 0)
+	if (strcmp(key, "extensions.worktreeconfig") == 0 && !config->is_shared)
 		git->has_worktree_config |= is_true(value);
 	if (strcmp(key, "core.worktree") == 0 && value && !config->is_shared) {
 		free(git->work_tree);
@@ -473,13 +482,87 @@ static int read_shared(struct git *git)
 	return r < 0 ? r : read_below(git, home, ".gitconfig", false);
 }
 
+/* Relative hooks in another work tree, which are not closed where they hold all of it. */
+static int add_hooks_of(struct git *git, const char *top)
+{
+	char *root rf_autofree = rf_path_normalise(top);
+	int r = root ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < git->hooks.count; i++) {
+		char *path rf_autofree = rf_path_join(top, git->hooks.items[i]);
+		char *place rf_autofree = path ? rf_path_normalise(path) : NULL;
+
+		if (!place)
+			return -ENOMEM;
+		if (git->room == 0) {
+			leave_open(git, TOO_MANY_ENTRIES, RF_GIT_ENTRIES_MAX, top);
+			return 0;
+		}
+		git->room--;
+		if (!rf_path_is_within(root, place))
+			r = rf_strv_add(&git->led_to, path);
+		else if (is_writable(git, place))
+			leave_open(git, HOLDS_ALL, place);
+	}
+	return r;
+}
+
+/* Another work tree of the same repository. Nothing that it says of itself counts for this one. */
+static int read_other(struct git *git, const struct rf_found *directory, const char *top)
+{
+	char *path rf_autofree = rf_path_join(directory->path, "config.worktree");
+	int r = path ? add_hooks_of(git, top) : -ENOMEM;
+
+	git->top = top;
+	if (r == 0)
+		r = read_config(git, path, 0, true, true);
+	git->top = git->tree->top;
+	return r;
+}
+
+static int read_linked(struct git *git, const struct rf_found *worktrees, const char *name)
+{
+	struct rf_found directory rf_autofound = {0};
+	char *top rf_autofree = NULL;
+	int r = rf_git_resolve_in(worktrees, name, &directory);
+
+	if (r < 0 || !is_directory(&directory) ||
+		strcmp(directory.path, git->tree->directory.path) == 0)
+		return r;
+	r = rf_git_worktree_top(&directory, &top);
+	return r < 0 || !top ? r : read_other(git, &directory, top);
+}
+
+/* They can lie below a write as well, and their hooks with them. */
+static int read_others(struct git *git)
+{
+	const struct rf_git_tree *tree = git->tree;
+	struct rf_found worktrees rf_autofound = {0};
+	struct rf_strv names rf_autostrv = {0};
+	char *main_top rf_autofree = NULL;
+	int r = rf_git_resolve_in(&tree->common, "worktrees", &worktrees);
+
+	if (r == 0 && is_directory(&worktrees))
+		r = list(git, &worktrees, DT_DIR, &names);
+	for (size_t i = 0; r == 0 && i < names.count; i++)
+		r = read_linked(git, &worktrees, names.items[i]);
+	if (r < 0 || !tree->is_linked || strcmp(rf_path_name(tree->common.path), ".git") != 0)
+		return r;
+	main_top = rf_path_parent(tree->common.path);
+	return main_top ? read_other(git, &tree->common, main_top) : -ENOMEM;
+}
+
 static int read_configs(struct git *git)
 {
 	const struct rf_git_tree *tree = git->tree;
-	int r = read_shared(git);
+	int r;
 
+	git->top = tree->top;
+	r = read_shared(git);
 	if (r == 0 && is_directory(&tree->common))
 		r = read_below(git, tree->common.path, "config", true);
+	if (r == 0 && is_directory(&tree->common))
+		r = read_others(git);
 	/* Not believed about the work tree while git does not read it. */
 	if (r == 0 && is_directory(&tree->directory))
 		r = read_below(
@@ -503,8 +586,7 @@ static int close_led_to(struct git *git)
 			(rf_path_is_within(tree->top, found.path) ||
 				(tree->directory.path &&
 					rf_path_is_within(tree->directory.path, found.path))))
-			leave_open(
-				git, "core.hooksPath is %.150s, which holds all of it", found.path);
+			leave_open(git, HOLDS_ALL, found.path);
 		else
 			r = close_found(git, &found, true);
 		if (r == 0)
@@ -653,6 +735,7 @@ static int look_as(struct git *git, int fd, const char *top, bool is_bare)
 	git->has_worktree_config = false;
 	free(RF_TAKE(git->work_tree));
 	rf_strv_clear(&git->led_to);
+	rf_strv_clear(&git->hooks);
 	r = plan_tree(git, st.st_uid);
 	if (r == 0 && git->access == git->planner->plan->git)
 		r = note_directory(git);

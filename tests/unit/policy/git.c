@@ -295,6 +295,78 @@ Test(git, a15_where_the_configuration_leads_is_closed)
 	cr_assert_null(step_at(&f, "hk2"));
 }
 
+static void make_worktree(struct fixture *f, const char *name, const char *gitdir)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), ".git/worktrees/%s", name);
+	make_directory(f, path);
+	snprintf(path, sizeof(path), ".git/worktrees/%s/gitdir", name);
+	make_text(f, path, gitdir);
+}
+
+Test(git, a15_relative_hooks_are_closed_in_every_work_tree)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, ".git");
+	make_text(&f, ".git/config", "[core]\n\thooksPath = hk\n");
+	make_directory(&f, "hk");
+	make_directory(&f, "wt/hk");
+	make_directory(&f, "wt/own");
+	make_worktree(&f, "wt", "../../../wt/.git\n");
+	make_worktree(&f, "none", "");
+	make_text(&f, ".git/worktrees/wt/config.worktree", "[core]\n\thooksPath = own\n");
+	say(&f, "filesystem.git", "read");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "wt/hk", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "wt/own", RF_VIEW_BIND_RO));
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	make_text(&f, ".git/config", "[core]\n\thooksPath = .\n");
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(!is_step(&f, "wt", RF_VIEW_BIND_RO));
+}
+
+Test(git, a15_of_many_work_trees_the_first_are_looked_at)
+{
+	struct fixture f autofixture = fixture_new();
+	char name[32];
+
+	make_repository(&f, ".git");
+	make_text(&f, ".git/config", "[core]\n\thooksPath = /nowhere\n");
+	say(&f, "filesystem.git", "read");
+	for (unsigned int i = 0; i < 1001; i++) {
+		snprintf(name, sizeof(name), "w%04u", i);
+		make_worktree(&f, name, "/nowhere/.git\n");
+		if (i == 999)
+			must_plan(&f);
+	}
+	cr_assert(deny(&f)->state == RF_STATE_ENFORCED);
+	must_plan(&f);
+	cr_assert(deny(&f)->state == RF_STATE_PARTIAL);
+	cr_assert(strstr(deny(&f)->why, "1000"));
+}
+
+/* Also in the main one, which lies in the linked. */
+Test(git, a15_relative_hooks_are_closed_from_a_linked_worktree)
+{
+	struct fixture f autofixture = fixture_new();
+
+	make_repository(&f, "m/.git");
+	make_directory(&f, "m/.git/worktrees/ws");
+	make_text(&f, "m/.git/worktrees/ws/gitdir", "../../../../.git\n");
+	make_text(&f, "m/.git/worktrees/ws/commondir", "../..\n");
+	make_text(&f, ".git", "gitdir: m/.git/worktrees/ws\n");
+	make_text(&f, "m/.git/config", "[core]\n\thooksPath = hk\n");
+	make_directory(&f, "hk");
+	make_directory(&f, "m/hk");
+	must_plan(&f);
+	cr_assert(is_step(&f, "hk", RF_VIEW_BIND_RO));
+	cr_assert(is_step(&f, "m/hk", RF_VIEW_BIND_RO));
+}
+
 Test(git, a15_what_cannot_be_told_is_said)
 {
 	static const char *const texts[] = {"[core\n", "[core]\n\thooksPath = ~nobody/x\n",
