@@ -30,14 +30,14 @@ note = $(if $(V),,@printf '  %-6s %s\n' $(1) $@)
 
 BASE_SOURCES := clock diag fd json path place say strv units
 POLICY_SOURCES := facts git_config git_directory inside keys nearest net plan plan_deadline plan_environment \
-	plan_git plan_grants plan_json plan_mounts plan_own plan_program plan_promises plan_runtime \
+	plan_files plan_git plan_grants plan_json plan_mounts plan_own plan_program plan_promises plan_runtime \
 	plan_view plan_workspace policy policy_json read read_json read_yaml resolve tree why
 HOST_SOURCES := btf bwrap check_bpf check_bwrap check_cgroup check_namespace check_self doctor \
 	explain facts probe signs
 WIRE_SOURCES := service text varlink
 FS_SOURCES := answer batch ceilings copy digest directory encode engine flow flow_change glob glob_brace \
 	glob_segment glob_walk lift list names names_change open remove request resolve temporary walk where
-ENFORCE_SOURCES := bpf bpf_canary bpf_destinations bpf_explain bpf_load bpf_set bpf_types \
+ENFORCE_SOURCES := bpf bpf_canary bpf_canary_files bpf_destinations bpf_explain bpf_files bpf_load bpf_set bpf_types \
 	bubblewrap cgroup seccomp
 AUDIT_SOURCES := events tree
 SANDBOX_SOURCES := controller create ledger result spec start stop supervise sweep wrap
@@ -58,7 +58,7 @@ LIBRINGFENCE_REQUIRES := liburing libcrypto
 LIBRINGFENCE_ABI := 0
 
 # BPF objects: one concern a file, linked into one skeleton.
-BPF_SOURCES := egress exec socket tree
+BPF_SOURCES := egress exec file socket tree
 
 PROBES := $(sort $(notdir $(basename $(wildcard tests/probes/*.c))))
 UNIT_SOURCES := $(sort $(wildcard tests/unit/*/*.c))

@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-#define RF_ABI_VERSION 4U
+#define RF_ABI_VERSION 5U
 
 /* ---- Sizes, each with its reason ------------------------------------------------------------ */
 
@@ -24,6 +24,14 @@
 /* Entries of destinations, all sandboxes together: a rule with a range of ports takes up to 30. */
 #define RF_DESTINATIONS_MAX 524288U
 #define RF_DESTINATIONS_EACH_MAX 131072U
+/* Places that file rules are about, and names in them, all sandboxes together: some hundreds each
+ * for a hundred sandboxes. Memory is taken as they come. */
+#define RF_FILE_PLACES_MAX 65536U
+#define RF_FILE_NAMES_MAX 65536U
+/* Directories looked at above one file; what lies deeper is refused where such rules are. */
+#define RF_FILE_DEPTH_MAX 100
+/* NAME_MAX and a NUL: whole words. */
+#define RF_FILE_NAME_BYTES 256U
 /* What one sandbox may name beyond its posture. */
 #define RF_FAMILIES_MAX 16
 /* Room for a ring when its controller asks for none in particular; a power of two. */
@@ -57,6 +65,11 @@ enum rf_socket_posture { RF_SOCKETS_ALL = 0, RF_SOCKETS_NONE = 1, RF_SOCKETS_LIS
 /* Nobody follows the records, and no other sandbox writes to this ring: its reader need not be
  * woken for each. */
 #define RF_RULE_UNFOLLOWED 16U
+/* The maps of file rules have entries of this sandbox. */
+#define RF_RULE_FILES 32U
+/* Some of them close, or close to writing, what lies below a directory, or a name. */
+#define RF_RULE_FILES_BELOW 64U
+#define RF_RULE_FILES_BELOW_WRITE 128U
 /* The map of destinations has entries of this sandbox. */
 #define RF_RULE_DESTINATIONS 256U
 /* Among them some for every public address. */
@@ -71,6 +84,23 @@ enum rf_egress {
 	/* What the map of destinations names, and the sandbox's own sockets on the loopback. */
 	RF_EGRESS_RULES = 2,
 };
+
+/* Of a file or directory, by its inode; a directory's first three speak for what lies below it. */
+#define RF_FILE_CLOSED 1U
+#define RF_FILE_READ_ONLY 2U
+/* A grant: what is said further up ends here. */
+#define RF_FILE_OPEN 4U
+/* May be neither moved nor removed. */
+#define RF_FILE_PINNED 8U
+/* The map of names has some in this directory. */
+#define RF_FILE_NAMES 16U
+/* Open for the names listed and for what the sandbox itself made in it. */
+#define RF_FILE_LISTED 32U
+
+/* Of a name in a directory. */
+#define RF_NAME_CLOSED 1U
+#define RF_NAME_READ_ONLY 2U
+#define RF_NAME_OPEN 4U
 
 struct rf_entry {
 	__u32 state;
@@ -146,6 +176,28 @@ struct rf_unix_key {
 	__u32 reserved;
 };
 
+/*
+ * Files are known by a number that userspace drew for them and put into their inode's storage, by
+ * descriptor: it lives as long as the inode is in memory, which whoever wrote it sees to. Device
+ * and inode numbers are ambiguous on some filesystems, this is not.
+ */
+struct rf_token {
+	__u64 token;
+};
+
+struct rf_place_key {
+	__u64 sandbox;
+	__u64 token;
+};
+
+struct rf_name_key {
+	__u64 sandbox;
+	/* The directory's. */
+	__u64 token;
+	/* Padded with NUL: a name is compared whole, nothing is hashed that could collide. */
+	char name[RF_FILE_NAME_BYTES];
+};
+
 /* A ring dies with its controller: pid and start time tell. */
 struct rf_ring_owner {
 	__u32 pid;
@@ -165,7 +217,13 @@ struct rf_proof {
 	char remedy[RF_WHY_BYTES];
 };
 
-enum rf_proof_kind { RF_PROOF_LSM = 0, RF_PROOF_CGROUP = 1, RF_PROOF_TRACE = 2, RF_PROOFS = 3 };
+enum rf_proof_kind {
+	RF_PROOF_LSM = 0,
+	RF_PROOF_CGROUP = 1,
+	RF_PROOF_TRACE = 2,
+	RF_PROOF_FILES = 3,
+	RF_PROOFS = 4
+};
 
 /* Written last of all, so that a pinned set with a configuration is a whole one. */
 struct rf_config {
@@ -186,6 +244,7 @@ enum rf_record_kind {
 	RF_RECORD_EXIT = 3,
 	RF_RECORD_ESCAPE = 4,
 	RF_RECORD_DENIAL = 5,
+	RF_RECORD_FILE_DENIAL = 6,
 };
 
 /* Membership came from the task's own label, not from the cgroup that it is in. */
@@ -268,6 +327,15 @@ enum rf_denial_op {
 	RF_DENIAL_SOCKET_SEND = 32,
 	/* The packet carries a route of its own: options, routing header. */
 	RF_DENIAL_SOCKET_ROUTE = 33,
+	RF_DENIAL_OPEN_READ = 7,
+	RF_DENIAL_OPEN_WRITE = 8,
+	RF_DENIAL_CREATE = 9,
+	RF_DENIAL_REMOVE = 10,
+	RF_DENIAL_RENAME = 11,
+	RF_DENIAL_LINK = 12,
+	RF_DENIAL_TRUNCATE = 13,
+	/* Mode, owner, times, extended attributes. */
+	RF_DENIAL_CHANGE = 14,
 };
 
 enum rf_denial_by { RF_BY_LSM = 1, RF_BY_CGROUP = 2 };
@@ -287,6 +355,19 @@ struct rf_record_denial {
 	__u32 has_address;
 };
 
+struct rf_record_file_denial {
+	struct rf_record header;
+	__u32 op;
+	/* Positive. */
+	__u32 error;
+	/* Of the place whose rule decided; 0: none did, the file lies too deep. */
+	__u64 token;
+	/* How far the file lies below that place: 0 it is the place, 1 a name in it, … */
+	__u32 depth;
+	__u32 name_bytes;
+	char name[RF_FILE_NAME_BYTES];
+};
+
 /* Everything behind struct rf_record_exec, at most. */
 #define RF_EXEC_TAIL_MAX_BYTES (2 * RF_PATH_BYTES + RF_SCRIPT_MAX_BYTES + RF_ARGV_MAX_BYTES)
 
@@ -301,9 +382,12 @@ RF_ABI_AT(rf_destination_key, address, 16);
 RF_ABI_SIZE(rf_counters, 80);
 RF_ABI_SIZE(rf_label, 8);
 RF_ABI_SIZE(rf_unix_key, 24);
+RF_ABI_SIZE(rf_token, 8);
+RF_ABI_SIZE(rf_place_key, 16);
+RF_ABI_SIZE(rf_name_key, 272);
 RF_ABI_SIZE(rf_ring_owner, 16);
 RF_ABI_SIZE(rf_proof, 520);
-RF_ABI_SIZE(rf_config, 1584);
+RF_ABI_SIZE(rf_config, 2104);
 RF_ABI_SIZE(rf_record, 48);
 RF_ABI_AT(rf_record, sandbox, 16);
 RF_ABI_AT(rf_record, start_ns, 32);
@@ -313,5 +397,6 @@ RF_ABI_AT(rf_record_exec, exe_bytes, 88);
 RF_ABI_SIZE(rf_record_exit, 88);
 RF_ABI_SIZE(rf_record_escape, 56);
 RF_ABI_SIZE(rf_record_denial, 96);
+RF_ABI_SIZE(rf_record_file_denial, 328);
 
 #endif

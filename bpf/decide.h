@@ -11,6 +11,7 @@
 #include "bpf/abi.h"
 
 #define RF_EPERM 1
+#define RF_EACCES 13
 
 #define RF_AF_UNIX 1U
 #define RF_AF_INET 2U
@@ -127,6 +128,74 @@ static inline __attribute__((always_inline)) int rf_decide_unix_reach(
 	if (is_peer || (owner && owner == self) || is_named)
 		return 0;
 	return -RF_EPERM;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+/* What may be done with a file, from what one directory or file on the way up says. */
+enum rf_file_say {
+	RF_SAY_NOTHING = 0,
+	RF_SAY_OPEN = 1,
+	RF_SAY_READ_ONLY = 2,
+	RF_SAY_CLOSED = 3,
+};
+
+/* The rule at an inode itself: 0 where none is. The narrower wins at one place. */
+static inline __attribute__((always_inline)) enum rf_file_say rf_file_say_place(__u32 flags)
+{
+	if (flags & RF_FILE_CLOSED)
+		return RF_SAY_CLOSED;
+	/* A directory that is open for some names is not to be changed itself. */
+	if (flags & (RF_FILE_READ_ONLY | RF_FILE_LISTED))
+		return RF_SAY_READ_ONLY;
+	return flags & RF_FILE_OPEN ? RF_SAY_OPEN : RF_SAY_NOTHING;
+}
+
+/*
+ * What a directory says of the entry in it that leads to the file. depth 0: the entry is the file.
+ * is_own: the sandbox made it. A directory that a listed name turns out to be opens nothing below.
+ */
+static inline __attribute__((always_inline)) enum rf_file_say rf_file_say_name(
+	__u32 directory, __u32 name, int depth, int is_own)
+{
+	if (name & RF_NAME_CLOSED)
+		return RF_SAY_CLOSED;
+	if (name & RF_NAME_READ_ONLY)
+		return RF_SAY_READ_ONLY;
+	if (!(directory & RF_FILE_LISTED))
+		return RF_SAY_NOTHING;
+	return depth == 0 && (name & RF_NAME_OPEN || is_own) ? RF_SAY_OPEN : RF_SAY_READ_ONLY;
+}
+
+/* EACCES is what a closed file answers below us too. */
+static inline __attribute__((always_inline)) int rf_decide_file(enum rf_file_say say, int is_write)
+{
+	if (say == RF_SAY_CLOSED)
+		return -RF_EACCES;
+	return say == RF_SAY_READ_ONLY && is_write ? -RF_EPERM : 0;
+}
+
+/* May this very entry be made, moved, replaced or removed? entry: flags of its inode, 0 when there
+ * is none; name: of its name. What its directory says is judged apart. */
+static inline __attribute__((always_inline)) int rf_decide_entry(__u32 entry, __u32 name)
+{
+	if (entry & RF_FILE_CLOSED || name & RF_NAME_CLOSED)
+		return -RF_EACCES;
+	if (entry & (RF_FILE_READ_ONLY | RF_FILE_PINNED) || name & RF_NAME_READ_ONLY)
+		return -RF_EPERM;
+	return 0;
+}
+
+/*
+ * The same in a directory that is open for some names: what exists must be listed or the sandbox's
+ * own; what does not exist may be made, as a regular file.
+ */
+static inline __attribute__((always_inline)) int rf_decide_listed(
+	__u32 name, int exists, int is_own, int is_regular)
+{
+	if (!is_regular)
+		return -RF_EPERM;
+	return !exists || is_own || name & RF_NAME_OPEN ? 0 : -RF_EPERM;
 }
 
 #endif

@@ -125,8 +125,15 @@ struct fs_struct {
 } RF_CORE;
 
 struct file {
+	unsigned int f_mode;
+	unsigned int f_flags;
 	struct inode *f_inode;
 	struct path f_path;
+} RF_CORE;
+
+/* One member a hook: which a kernel has tells which shape the others have. */
+union security_list_options {
+	int (*inode_post_setattr)(void);
 } RF_CORE;
 
 struct linux_binprm {

@@ -64,6 +64,38 @@ struct {
 	__type(value, struct rf_label);
 } rf_bound __weak SEC(".maps");
 
+/* What is known of an inode; see struct rf_token. */
+struct {
+	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rf_token);
+} rf_file_tokens __weak SEC(".maps");
+
+/* The sandbox that made a file in a directory with RF_FILE_LISTED. */
+struct {
+	__uint(type, BPF_MAP_TYPE_INODE_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct rf_label);
+} rf_file_makers __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RF_FILE_PLACES_MAX);
+	__type(key, struct rf_place_key);
+	__type(value, __u32);
+} rf_file_places __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, RF_FILE_NAMES_MAX);
+	__type(key, struct rf_name_key);
+	__type(value, __u32);
+} rf_file_names __weak SEC(".maps");
+
 struct rf_ring_template {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RF_RING_DEFAULT_BYTES);

@@ -30,6 +30,22 @@ const char *rf_event_denial_op(uint32_t op)
 		return "socket-send";
 	case RF_DENIAL_SOCKET_ROUTE:
 		return "socket-route";
+	case RF_DENIAL_OPEN_READ:
+		return "open-read";
+	case RF_DENIAL_OPEN_WRITE:
+		return "open-write";
+	case RF_DENIAL_CREATE:
+		return "create";
+	case RF_DENIAL_REMOVE:
+		return "remove";
+	case RF_DENIAL_RENAME:
+		return "rename";
+	case RF_DENIAL_LINK:
+		return "link";
+	case RF_DENIAL_TRUNCATE:
+		return "truncate";
+	case RF_DENIAL_CHANGE:
+		return "change";
 	}
 	return NULL;
 }
@@ -83,6 +99,19 @@ static int decode_denial(const void *record, size_t size_bytes, struct rf_event 
 	return 0;
 }
 
+static int decode_file_denial(const void *record, size_t size_bytes, struct rf_event *event)
+{
+	const struct rf_record_file_denial *denial = record;
+
+	if (size_bytes != sizeof(*denial))
+		return -EPROTO;
+	if (!rf_event_denial_op(denial->op) || denial->error == 0 || denial->error > 4095 ||
+		denial->name_bytes >= RF_FILE_NAME_BYTES)
+		return -EPROTO;
+	event->file_denial = denial;
+	return 0;
+}
+
 int rf_event_decode(const void *record, size_t size_bytes, struct rf_event *ret_event)
 {
 	const struct rf_record *header = record;
@@ -113,6 +142,9 @@ int rf_event_decode(const void *record, size_t size_bytes, struct rf_event *ret_
 	case RF_RECORD_DENIAL:
 		r = decode_denial(record, size_bytes, &event);
 		break;
+	case RF_RECORD_FILE_DENIAL:
+		r = decode_file_denial(record, size_bytes, &event);
+		break;
 	}
 	if (r == 0)
 		*ret_event = event;
@@ -133,6 +165,7 @@ static const char *kind_name(enum rf_record_kind kind)
 	case RF_RECORD_ESCAPE:
 		return "escape";
 	case RF_RECORD_DENIAL:
+	case RF_RECORD_FILE_DENIAL:
 		return "denial";
 	}
 	return "unknown";
@@ -296,6 +329,17 @@ static int put_denial(json_t *object, const struct rf_record_denial *denial)
 	return r || !denial->has_address ? r : put_address(object, denial);
 }
 
+/* The name alone: whoever knows the places puts the path beside it. */
+static int put_file_denial(json_t *object, const struct rf_record_file_denial *denial)
+{
+	const char *error = strerrorname_np((int)denial->error);
+	int r = put(object, "op", json_string(rf_event_denial_op(denial->op)));
+
+	r = r ? r : put(object, "errno", json_string(error ? error : "unknown"));
+	r = r ? r : put(object, "by", json_string(rf_event_denial_by(RF_BY_LSM)));
+	return r ? r : put(object, "name", rf_json_bytes(denial->name, denial->name_bytes));
+}
+
 static int put_kind(json_t *object, const struct rf_event *event)
 {
 	switch (event->kind) {
@@ -309,6 +353,8 @@ static int put_kind(json_t *object, const struct rf_event *event)
 		return put(object, "cgroup", rf_json_id(event->escape->to_cgroup));
 	case RF_RECORD_DENIAL:
 		return put_denial(object, event->denial);
+	case RF_RECORD_FILE_DENIAL:
+		return put_file_denial(object, event->file_denial);
 	}
 	return -EPROTO;
 }

@@ -22,6 +22,7 @@ struct rf_event {
 		const struct rf_record_exit *exit;
 		const struct rf_record_escape *escape;
 		const struct rf_record_denial *denial;
+		const struct rf_record_file_denial *file_denial;
 	};
 	/* Of an exec; not NUL-terminated. */
 	const char *exe;

@@ -227,6 +227,7 @@ int rf_tree_add(struct rf_tree *tree, const struct rf_event *event)
 		tree->totals.escapes++;
 		break;
 	case RF_RECORD_DENIAL:
+	case RF_RECORD_FILE_DENIAL:
 		tree->totals.denials++;
 		break;
 	}

@@ -32,3 +32,8 @@
 #define RF_BWRAP_ARGUMENTS_MAX 9000U
 /* Bind sources given to bubblewrap by descriptor; beyond it the view is staged. */
 #define RF_BWRAP_BINDS_MAX 1000U
+/* Places and names that BPF LSM watches for one run; of places each costs a descriptor. */
+#define RF_FILE_PLACES_PER_RUN_MAX 1024U
+#define RF_FILE_NAMES_PER_RUN_MAX 4096U
+/* A write-file beyond so many opens its directory: each takes some thirty names. */
+#define RF_WRITE_FILES_EXACT_MAX 100U

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "enforce/bpf_files.h"
 #include "enforce/bpf_set.h"
 
 struct rf_bpf {
@@ -47,20 +48,23 @@ static void fill_fact(const struct rf_proof *proof, struct rf_fact *fact)
 	snprintf(fact->remedy, sizeof(fact->remedy), "%s", proof->remedy);
 }
 
-static void fill_facts(const struct rf_config *config, struct rf_fact facts[RF_MECHANISMS])
+static void fill_facts(const struct rf_config *config, struct rf_fact facts[RF_MECHANISMS],
+	struct rf_fact *file_hooks)
 {
 	fill_fact(&config->proofs[RF_PROOF_LSM], &facts[RF_MECHANISM_BPF_LSM]);
 	fill_fact(&config->proofs[RF_PROOF_CGROUP], &facts[RF_MECHANISM_BPF_CGROUP]);
 	fill_fact(&config->proofs[RF_PROOF_TRACE], &facts[RF_MECHANISM_BPF_TRACE]);
+	fill_fact(&config->proofs[RF_PROOF_FILES], file_hooks);
 }
 
-static void fill_off(enum rf_bpf_step step, int error, struct rf_fact facts[RF_MECHANISMS])
+static void fill_off(enum rf_bpf_step step, int error, struct rf_fact facts[RF_MECHANISMS],
+	struct rf_fact *file_hooks)
 {
 	struct rf_config config = {0};
 
 	for (int i = 0; i < RF_PROOFS; i++)
 		rf_bpf_explain((enum rf_proof_kind)i, step, error, NULL, NULL, &config.proofs[i]);
-	fill_facts(&config, facts);
+	fill_facts(&config, facts, file_hooks);
 }
 
 static bool has_capability(cap_t caps, cap_value_t capability)
@@ -203,7 +207,8 @@ static void remove_unused(const struct rf_bpf_pins *pins)
 }
 
 int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
-	struct rf_fact ret_facts[RF_MECHANISMS], struct rf_bpf **ret_bpf, struct rf_diag *diag)
+	struct rf_fact ret_facts[RF_MECHANISMS], struct rf_fact *ret_file_hooks,
+	struct rf_bpf **ret_bpf, struct rf_diag *diag)
 {
 	struct rf_bpf *bpf rf_cleanup(free_handle_p) = NULL;
 	struct rf_config config = {0};
@@ -212,7 +217,7 @@ int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
 
 	if (!may_load() || base_fd < 0) {
 		fill_off(base_fd < 0 && may_load() ? RF_BPF_STEP_CGROUP : RF_BPF_STEP_CAPABILITY, 0,
-			ret_facts);
+			ret_facts, ret_file_hooks);
 		*ret_bpf = NULL;
 		return 0;
 	}
@@ -224,7 +229,7 @@ int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
 		return lock;
 	r = rf_bpf_pins_find(runtime_directory, &bpf->pins);
 	if (r < 0) {
-		fill_off(RF_BPF_STEP_MOUNT, -r, ret_facts);
+		fill_off(RF_BPF_STEP_MOUNT, -r, ret_facts, ret_file_hooks);
 		*ret_bpf = NULL;
 		return 0;
 	}
@@ -237,13 +242,13 @@ int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
 		r = open_reader(bpf);
 	if (r == -EPERM || r == -EACCES) {
 		/* Root of a container: the capability counts here, not there. */
-		fill_off(RF_BPF_STEP_CAPABILITY, 0, ret_facts);
+		fill_off(RF_BPF_STEP_CAPABILITY, 0, ret_facts, ret_file_hooks);
 		*ret_bpf = NULL;
 		return 0;
 	}
 	if (r < 0)
 		return refuse_set(r, diag);
-	fill_facts(&config, ret_facts);
+	fill_facts(&config, ret_facts, ret_file_hooks);
 	*ret_bpf = r == RF_BPF_NOTHING ? NULL : RF_TAKE(bpf);
 	return 0;
 }
@@ -360,21 +365,6 @@ int rf_bpf_counts(struct rf_bpf *bpf, uint64_t cgroup_id, struct rf_bpf_counts *
 	return 0;
 }
 
-static int remove_unix(struct rf_bpf *bpf, uint64_t cgroup_id)
-{
-	int fd = map_of(bpf, RF_BPF_MAP_UNIX_INODES);
-	struct rf_unix_key key, next;
-	bool has_next = bpf_map_get_next_key(fd, NULL, &next) == 0;
-
-	while (has_next) {
-		key = next;
-		has_next = bpf_map_get_next_key(fd, &key, &next) == 0;
-		if (key.sandbox == cgroup_id && bpf_map_delete_elem(fd, &key) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id)
 {
 	int fd = map_of(bpf, RF_BPF_MAP_SANDBOXES);
@@ -386,9 +376,12 @@ int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id)
 	if (bpf_map_delete_elem(fd, &cgroup_id) < 0)
 		return -errno;
 	if (sandbox.flags & RF_RULE_UNIX_INODES)
-		r = remove_unix(bpf, cgroup_id);
+		r = rf_bpf_keys_remove(
+			map_of(bpf, RF_BPF_MAP_UNIX_INODES), sizeof(struct rf_unix_key), cgroup_id);
 	if (sandbox.flags & RF_RULE_DESTINATIONS && r == 0)
 		r = rf_bpf_destinations_remove(&bpf->maps, cgroup_id);
+	if (sandbox.flags & RF_RULE_FILES && r == 0)
+		r = rf_bpf_files_remove(&bpf->maps, cgroup_id);
 	if (bpf_map_delete_elem(map_of(bpf, RF_BPF_MAP_COUNTERS), &cgroup_id) < 0 && r == 0)
 		r = -errno;
 	return r;
@@ -410,6 +403,49 @@ int rf_bpf_sandbox_allow_unix(struct rf_bpf *bpf, uint64_t cgroup_id, dev_t dev,
 	if (bpf_map_update_elem(map_of(bpf, RF_BPF_MAP_UNIX_INODES), &key, &one, BPF_ANY) < 0)
 		return -errno;
 	return 0;
+}
+
+static int set_flags(struct rf_bpf *bpf, uint64_t cgroup_id, uint32_t flags)
+{
+	int fd = map_of(bpf, RF_BPF_MAP_SANDBOXES);
+	struct rf_entry sandbox;
+
+	if (bpf_map_lookup_elem(fd, &cgroup_id, &sandbox) < 0)
+		return -errno;
+	if ((sandbox.flags & flags) == flags)
+		return 0;
+	sandbox.flags |= flags;
+	return bpf_map_update_elem(fd, &cgroup_id, &sandbox, BPF_EXIST) < 0 ? -errno : 0;
+}
+
+/* The flag first, for both: it is what makes remove look for the keys. */
+int rf_bpf_sandbox_add_place(
+	struct rf_bpf *bpf, uint64_t cgroup_id, int fd, uint32_t places, uint64_t *ret_token)
+{
+	uint32_t flags = 0;
+	int r;
+
+	flags |= places & RF_PLACE_CLOSED ? RF_FILE_CLOSED : 0;
+	flags |= places & RF_PLACE_READ_ONLY ? RF_FILE_READ_ONLY : 0;
+	flags |= places & RF_PLACE_OPEN ? RF_FILE_OPEN : 0;
+	flags |= places & RF_PLACE_PINNED ? RF_FILE_PINNED : 0;
+	flags |= places & RF_PLACE_NAMES ? RF_FILE_NAMES : 0;
+	flags |= places & RF_PLACE_LISTED ? RF_FILE_LISTED : 0;
+	r = set_flags(bpf, cgroup_id, rf_bpf_files_flags(flags, 0));
+	return r < 0 ? r : rf_bpf_files_place(&bpf->maps, cgroup_id, fd, flags, ret_token);
+}
+
+int rf_bpf_sandbox_add_name(
+	struct rf_bpf *bpf, uint64_t cgroup_id, uint64_t token, const char *name, uint32_t places)
+{
+	uint32_t flags = 0;
+	int r;
+
+	flags |= places & RF_PLACE_CLOSED ? RF_NAME_CLOSED : 0;
+	flags |= places & RF_PLACE_READ_ONLY ? RF_NAME_READ_ONLY : 0;
+	flags |= places & RF_PLACE_OPEN ? RF_NAME_OPEN : 0;
+	r = set_flags(bpf, cgroup_id, rf_bpf_files_flags(0, flags));
+	return r < 0 ? r : rf_bpf_files_name(&bpf->maps, cgroup_id, token, name, flags);
 }
 
 int rf_bpf_sandbox_list(struct rf_bpf *bpf, uint64_t *ids, size_t max, size_t *ret_n)

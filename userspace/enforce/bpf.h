@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "policy/facts.h"
 #include "policy/net.h"
+#include "policy/plan.h"
 
 struct rf_bpf;
 struct rf_cgroup_host;
@@ -56,12 +57,14 @@ struct rf_bpf_counts {
 /*
  * Opens the pinned set, or loads, attaches, proves (one canary a guard) and pins it. The state of
  * the three BPF mechanisms goes to ret_facts[RF_MECHANISM_BPF_LSM, _CGROUP, _TRACE]: with why and
- * remedy when off. 0 also when nothing could be had (then *ret is NULL); -errno when the host's set
- * is broken in a way that must not be papered over (diag says which).
- * base_fd and base_id: the cgroup below which every sandbox leaf lies.
+ * remedy when off; *ret_file_hooks says the same of the part of BPF LSM that file rules need. 0
+ * also when nothing could be had (then *ret is NULL); -errno when the host's set is broken in a way
+ * that must not be papered over (diag says which). base_fd and base_id: the cgroup below which
+ * every sandbox leaf lies.
  */
 int rf_bpf_acquire(const char *runtime_directory, int base_fd, uint64_t base_id,
-	struct rf_fact ret_facts[RF_MECHANISMS], struct rf_bpf **ret_bpf, struct rf_diag *diag);
+	struct rf_fact ret_facts[RF_MECHANISMS], struct rf_fact *ret_file_hooks,
+	struct rf_bpf **ret_bpf, struct rf_diag *diag);
 
 /* Drops the reference; the last one out unpins. Takes NULL, returns NULL. */
 struct rf_bpf *rf_bpf_release(struct rf_bpf *bpf);
@@ -77,6 +80,17 @@ int rf_bpf_sandbox_remove(struct rf_bpf *bpf, uint64_t cgroup_id);
 int rf_bpf_sandbox_follow(struct rf_bpf *bpf, uint64_t cgroup_id);
 /* This socket file too may be reached (st_dev and st_ino); after add. 0 or -errno. */
 int rf_bpf_sandbox_allow_unix(struct rf_bpf *bpf, uint64_t cgroup_id, dev_t dev, ino_t ino);
+/*
+ * File rules, after add and before arm (RF_PLACE_… of policy/plan.h). A place is what fd, O_PATH
+ * too, is open on: the rule holds while an open descriptor, a mount or the like keeps the inode in
+ * memory, which is the caller's to see to. Names are of entries in a place that has NAMES; they
+ * take CLOSED, READ_ONLY and OPEN. *ret_token is what records call the place. 0, -E2BIG: the host's
+ * map is full, or -errno.
+ */
+int rf_bpf_sandbox_add_place(
+	struct rf_bpf *bpf, uint64_t cgroup_id, int fd, uint32_t places, uint64_t *ret_token);
+int rf_bpf_sandbox_add_name(
+	struct rf_bpf *bpf, uint64_t cgroup_id, uint64_t token, const char *name, uint32_t places);
 /* From now on the records of a sandbox that a dead controller left come to this one's ring. */
 int rf_bpf_sandbox_take(struct rf_bpf *bpf, uint64_t cgroup_id);
 /*

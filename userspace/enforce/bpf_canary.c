@@ -24,6 +24,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "enforce/bpf_canary_files.h"
 
 /* Not in the C library's headers of our floor. */
 #define CANARY_CLONE_INTO_CGROUP 0x200000000ULL
@@ -59,6 +60,7 @@ void rf_canary_init(struct rf_canary *canary)
 		.measure_prog_fd = -1,
 		.program_fd = -1,
 		.stream_fd = -1,
+		.files_fd = -1,
 		.datagram_fd = -1,
 	};
 }
@@ -266,6 +268,22 @@ static int answer(const struct rf_canary *canary, enum rf_canary_ask ask)
 		return try_own_port(ask);
 	case RF_CANARY_PROCESS:
 		return try_process(canary->program_fd);
+	case RF_CANARY_FILE_READ:
+	case RF_CANARY_FILE_WRITE:
+	case RF_CANARY_FILE_CREATE:
+	case RF_CANARY_FILE_MKDIR:
+	case RF_CANARY_FILE_SYMLINK:
+	case RF_CANARY_FILE_LINK:
+	case RF_CANARY_FILE_RENAME:
+	case RF_CANARY_FILE_RMDIR:
+	case RF_CANARY_FILE_UNLINK:
+	case RF_CANARY_FILE_TRUNCATE:
+	case RF_CANARY_FILE_CHMOD:
+	case RF_CANARY_FILE_SETXATTR:
+	case RF_CANARY_FILE_REMOVEXATTR:
+	case RF_CANARY_FILE_NEIGHBOUR:
+	case RF_CANARY_FILE_OWN:
+		return rf_canary_file_try(canary->files_fd, ask);
 	}
 	return ENOSYS;
 }
@@ -323,6 +341,8 @@ static int prepare(struct rf_canary *canary)
 	canary->datagram_fd = autobound(SOCK_DGRAM, &canary->datagram, &canary->datagram_bytes);
 	if (canary->datagram_fd < 0)
 		return canary->datagram_fd;
+	/* What cannot be had is not tried: then the guards on files count as unproved. */
+	canary->files_fd = rf_canary_files_make();
 	return open_program(canary);
 }
 
@@ -429,6 +449,7 @@ void rf_canary_stop(struct rf_canary *canary)
 	canary->pidfd = rf_close(canary->pidfd);
 	canary->program_fd = rf_close(canary->program_fd);
 	canary->stream_fd = rf_close(canary->stream_fd);
+	canary->files_fd = rf_close(canary->files_fd);
 	canary->datagram_fd = rf_close(canary->datagram_fd);
 	if (canary->leaf_fd < 0)
 		return;

@@ -39,6 +39,23 @@ enum rf_canary_ask {
 	/* Forks a child that execs a tiny program; the program's wait status instead of an errno.
 	 */
 	RF_CANARY_PROCESS,
+	/* In the scratch directory, see bpf_canary_files.h. */
+	RF_CANARY_FILE_READ,
+	RF_CANARY_FILE_WRITE,
+	RF_CANARY_FILE_CREATE,
+	RF_CANARY_FILE_MKDIR,
+	RF_CANARY_FILE_SYMLINK,
+	RF_CANARY_FILE_LINK,
+	RF_CANARY_FILE_RENAME,
+	RF_CANARY_FILE_RMDIR,
+	RF_CANARY_FILE_UNLINK,
+	RF_CANARY_FILE_TRUNCATE,
+	RF_CANARY_FILE_CHMOD,
+	RF_CANARY_FILE_SETXATTR,
+	RF_CANARY_FILE_REMOVEXATTR,
+	RF_CANARY_FILE_NEIGHBOUR,
+	/* Makes a file beside the neighbour and opens it again. */
+	RF_CANARY_FILE_OWN,
 };
 
 /* What the tiny program exits with, and its argument. */
@@ -60,6 +77,8 @@ struct rf_canary {
 	int program_fd;
 	/* Foreign to the canary: made by the parent, autobound in the abstract namespace. */
 	int stream_fd;
+	/* Root of a tmpfs that is mounted nowhere; -1: none could be had. */
+	int files_fd;
 	int datagram_fd;
 	struct sockaddr_un stream;
 	struct sockaddr_un datagram;

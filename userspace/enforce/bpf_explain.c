@@ -17,6 +17,8 @@ static const char *kind_name(enum rf_proof_kind kind)
 		return "cgroup programs";
 	case RF_PROOF_TRACE:
 		return "tracing programs";
+	case RF_PROOF_FILES:
+		return "LSM programs on files";
 	case RF_PROOFS:
 		break;
 	}
@@ -85,7 +87,8 @@ static void explain_attach(enum rf_proof_kind kind, int error, struct rf_proof *
 static void explain_canary(
 	enum rf_proof_kind kind, const char *lsm_list, const char *detail, struct rf_proof *proof)
 {
-	if (kind == RF_PROOF_LSM && lsm_list && !rf_bpf_lsm_is_listed(lsm_list)) {
+	if ((kind == RF_PROOF_LSM || kind == RF_PROOF_FILES) && lsm_list &&
+		!rf_bpf_lsm_is_listed(lsm_list)) {
 		snprintf(proof->why, sizeof(proof->why),
 			"bpf is not in lsm=: the programs attach and are never called");
 		snprintf(proof->remedy, sizeof(proof->remedy), "boot with lsm=%.*s%sbpf",

@@ -7,10 +7,11 @@
  *	     -> canary's child measures the depth of a leaf
  *	     -> attach tracing and cgroup programs -> the child tries IP sockets: the floor
  *	     -> attach LSM programs                -> the child tries each guard
+ *	     -> attach those on files              -> the child tries each of them
  *	     -> the child forks and execs          -> its records must arrive
  *	     -> pin what proved itself, configuration last
  *
- * Each of the three groups is held whole or not at all: a group that fails is detached again, and
+ * Each of the four groups is held whole or not at all: a group that fails is detached again, and
  * its proof says at which step and why. Floor before LSM, since LSM answers first where both are.
  */
 
@@ -31,11 +32,15 @@
 #include "base/fd.h"
 #include "enforce/bpf.h"
 #include "enforce/bpf_canary.h"
+#include "enforce/bpf_canary_files.h"
+#include "enforce/bpf_files.h"
 #include "enforce/bpf_set.h"
 #include "enforce/bpf_types.h"
 #include "host/btf.h"
 
 #define LINKS_MAX 64
+/* LSM programs of the group that file rules need begin so. */
+#define FILES_PREFIX "rf_file_"
 #define LSM_LIST "/sys/kernel/security/lsm"
 #define BTF "/sys/kernel/btf/vmlinux"
 #define TARGETS_MAX 64
@@ -109,7 +114,10 @@ static bool kind_of(const struct bpf_program *program, enum rf_proof_kind *ret_k
 		return true;
 	}
 	if (bpf_program__expected_attach_type(program) == BPF_LSM_MAC) {
-		*ret_kind = RF_PROOF_LSM;
+		*ret_kind =
+			strncmp(bpf_program__name(program), FILES_PREFIX, strlen(FILES_PREFIX)) == 0
+				? RF_PROOF_FILES
+				: RF_PROOF_LSM;
 		return true;
 	}
 	*ret_kind = RF_PROOF_TRACE;
@@ -325,14 +333,17 @@ static int load_groups(struct loader *l)
 
 static int load(struct loader *l)
 {
-	static const enum rf_proof_kind dispensable[] = {RF_PROOF_LSM, RF_PROOF_TRACE};
+	static const enum rf_proof_kind dispensable[] = {
+		RF_PROOF_FILES, RF_PROOF_LSM, RF_PROOF_TRACE};
 	int error = refuses_lsm();
 	int r;
 
 	for (int i = 0; i < RF_PROOFS; i++)
 		l->is_had[i] = true;
-	if (error)
+	if (error) {
 		off(l, RF_PROOF_LSM, RF_BPF_STEP_LOAD, error, NULL);
+		off(l, RF_PROOF_FILES, RF_BPF_STEP_LOAD, error, NULL);
+	}
 	prefer_own_types(l);
 	r = load_groups(l);
 	for (size_t i = 0; r < 0 && i < RF_ARRAY_SIZE(dispensable); i++) {
@@ -550,6 +561,68 @@ static int prove_lsm(struct loader *l)
 	return r;
 }
 
+/* What the scratch directory's entries are ruled by, and their names. */
+static int set_file_rules(struct loader *l)
+{
+	static const struct {
+		enum rf_canary_file file;
+		uint32_t flags;
+	} places[] = {
+		{RF_CANARY_FILE_TOP, RF_FILE_NAMES},
+		{RF_CANARY_FILE_CLOSED, RF_FILE_CLOSED},
+		{RF_CANARY_FILE_PROTECTED, RF_FILE_READ_ONLY},
+		{RF_CANARY_FILE_PINNED, RF_FILE_PINNED},
+		{RF_CANARY_FILE_LISTED, RF_FILE_LISTED},
+	};
+	uint64_t id = l->canary.leaf_id, token = 0, top = 0;
+	int r = set_rules(
+		l, RF_SOCKETS_ALL, RF_RULE_FILES | RF_RULE_FILES_BELOW | RF_RULE_FILES_BELOW_WRITE);
+
+	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(places); i++) {
+		int fd rf_autoclose = rf_canary_file_open(&l->canary, places[i].file);
+
+		r = fd < 0 ? fd : rf_bpf_files_place(l->maps, id, fd, places[i].flags, &token);
+		if (places[i].file == RF_CANARY_FILE_TOP)
+			top = token;
+	}
+	return r < 0 ? r
+		     : rf_bpf_files_name(l->maps, id, top, RF_CANARY_FILE_MISSING, RF_NAME_CLOSED);
+}
+
+static int prove_files(struct loader *l)
+{
+	static const struct check checks[] = {
+		{RF_CANARY_FILE_READ, EACCES, "lsm/file_open did not refuse a closed file"},
+		{RF_CANARY_FILE_WRITE, EPERM, "lsm/file_open did not refuse to write a file"},
+		{RF_CANARY_FILE_CREATE, EACCES, "lsm/path_mknod did not refuse a name"},
+		{RF_CANARY_FILE_MKDIR, EACCES, "lsm/path_mkdir did not refuse a name"},
+		{RF_CANARY_FILE_SYMLINK, EACCES, "lsm/path_symlink did not refuse a name"},
+		{RF_CANARY_FILE_LINK, EACCES, "lsm/path_link did not refuse a closed file"},
+		{RF_CANARY_FILE_RENAME, EPERM, "lsm/path_rename moved a pinned directory"},
+		{RF_CANARY_FILE_RMDIR, EPERM, "lsm/path_rmdir removed a pinned directory"},
+		{RF_CANARY_FILE_UNLINK, EPERM, "lsm/path_unlink removed a protected file"},
+		{RF_CANARY_FILE_TRUNCATE, EPERM, "lsm/path_truncate changed a protected file"},
+		{RF_CANARY_FILE_CHMOD, EPERM, "lsm/inode_setattr changed a protected file"},
+		{RF_CANARY_FILE_SETXATTR, EPERM, "lsm/inode_setxattr changed a protected file"},
+		{RF_CANARY_FILE_REMOVEXATTR, EPERM,
+			"lsm/inode_removexattr changed a protected file"},
+		{RF_CANARY_FILE_NEIGHBOUR, EPERM, "lsm/file_open opened a neighbour"},
+		{RF_CANARY_FILE_OWN, 0, "a file of its own was closed to its maker"},
+	};
+	int r;
+
+	if (!l->is_had[RF_PROOF_FILES])
+		return 0;
+	r = set_file_rules(l);
+	if (r < 0) {
+		detach(l, RF_PROOF_FILES);
+		off(l, RF_PROOF_FILES, RF_BPF_STEP_CANARY, 0, "writing rules for the self-test");
+		return 0;
+	}
+	prove(l, RF_PROOF_FILES, checks, RF_ARRAY_SIZE(checks));
+	return set_rules(l, RF_SOCKETS_ALL, 0);
+}
+
 /* The child of the labelled canary: its membership must come from an inherited label. */
 static int on_record(void *context, void *data, size_t size_bytes)
 {
@@ -647,6 +720,10 @@ static int attach_and_prove(struct loader *l)
 		return r;
 	attach(l, RF_PROOF_LSM);
 	r = prove_lsm(l);
+	if (r < 0)
+		return r;
+	attach(l, RF_PROOF_FILES);
+	r = prove_files(l);
 	return r < 0 ? r : prove_trace(l);
 }
 
@@ -659,6 +736,7 @@ static void forget_canary(struct loader *l)
 		return;
 	bpf_map_delete_elem(l->maps->fds[RF_BPF_MAP_SANDBOXES], &id);
 	bpf_map_delete_elem(l->maps->fds[RF_BPF_MAP_COUNTERS], &id);
+	(void)rf_bpf_files_remove(l->maps, id);
 }
 
 /* ---- Pins ----------------------------------------------------------------------------------- */

@@ -47,6 +47,14 @@ const char *rf_bpf_map_name(enum rf_bpf_map map)
 		return "rf_unix_inodes";
 	case RF_BPF_MAP_DESTINATIONS:
 		return "rf_destinations";
+	case RF_BPF_MAP_FILE_TOKENS:
+		return "rf_file_tokens";
+	case RF_BPF_MAP_FILE_MAKERS:
+		return "rf_file_makers";
+	case RF_BPF_MAP_FILE_PLACES:
+		return "rf_file_places";
+	case RF_BPF_MAP_FILE_NAMES:
+		return "rf_file_names";
 	case RF_BPF_MAP_RINGS:
 		return "rf_rings";
 	case RF_BPF_MAP_RING_OWNERS:
@@ -261,6 +269,43 @@ static void drop_addresses(const struct rf_bpf_maps *maps, uint64_t id)
 	(void)rf_bpf_destinations_remove(maps, id);
 }
 
+int rf_bpf_keys_remove(int map_fd, size_t key_bytes, uint64_t cgroup_id)
+{
+	union {
+		uint64_t sandbox;
+		struct rf_unix_key unix_key;
+		struct rf_place_key place;
+		struct rf_name_key name;
+	} key, next;
+	bool has_next;
+
+	if (key_bytes > sizeof(key))
+		return -EINVAL;
+	has_next = bpf_map_get_next_key(map_fd, NULL, &next) == 0;
+	while (has_next) {
+		key = next;
+		has_next = bpf_map_get_next_key(map_fd, &key, &next) == 0;
+		if (key.sandbox == cgroup_id && bpf_map_delete_elem(map_fd, &key) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void drop_rules(const struct rf_bpf_maps *maps, uint64_t id)
+{
+	static const struct {
+		enum rf_bpf_map map;
+		size_t key_bytes;
+	} keyed[] = {
+		{RF_BPF_MAP_UNIX_INODES, sizeof(struct rf_unix_key)},
+		{RF_BPF_MAP_FILE_PLACES, sizeof(struct rf_place_key)},
+		{RF_BPF_MAP_FILE_NAMES, sizeof(struct rf_name_key)},
+	};
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(keyed); i++)
+		(void)rf_bpf_keys_remove(maps->fds[keyed[i].map], keyed[i].key_bytes, id);
+}
+
 /* Drops the entries of killed controllers whose cgroup is gone; what cannot be told stays. */
 static void drop_gone(const struct rf_bpf_maps *maps, int base_fd)
 {
@@ -274,6 +319,7 @@ static void drop_gone(const struct rf_bpf_maps *maps, int base_fd)
 			drop_addresses(maps, id);
 			bpf_map_delete_elem(fd, &id);
 			bpf_map_delete_elem(maps->fds[RF_BPF_MAP_COUNTERS], &id);
+			drop_rules(maps, id);
 		}
 		id = next;
 	}

@@ -23,6 +23,10 @@ enum rf_bpf_map {
 	RF_BPF_MAP_LABELS,
 	RF_BPF_MAP_UNIX_INODES,
 	RF_BPF_MAP_DESTINATIONS,
+	RF_BPF_MAP_FILE_TOKENS,
+	RF_BPF_MAP_FILE_MAKERS,
+	RF_BPF_MAP_FILE_PLACES,
+	RF_BPF_MAP_FILE_NAMES,
 	RF_BPF_MAP_RINGS,
 	RF_BPF_MAP_RING_OWNERS,
 	RF_BPF_MAP_CONFIG,
@@ -91,6 +95,9 @@ int rf_bpf_ring_claim(const struct rf_bpf_maps *maps, uint32_t ring);
 int rf_bpf_ring_settle(struct rf_bpf_ring *ring);
 /* Gives the ring back for others to use. */
 void rf_bpf_ring_close(const struct rf_bpf_maps *maps, struct rf_bpf_ring *ring);
+
+/* Deletes every key of a map that begins with the sandbox's identity. 0 or -errno. */
+int rf_bpf_keys_remove(int map_fd, size_t key_bytes, uint64_t cgroup_id);
 
 /* Kernel's encoding of a device number, from a stat's. */
 uint32_t rf_bpf_kernel_dev(dev_t dev);

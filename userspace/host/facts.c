@@ -171,6 +171,7 @@ static void set_defaults(struct rf_facts *facts)
 		fact->state = RF_STATE_OFF;
 		(void)snprintf(fact->why, sizeof(fact->why), "not asked yet");
 	}
+	facts->file_hooks = facts->mechanisms[RF_MECHANISM_BPF_LSM];
 }
 
 int rf_facts_find(struct rf_facts *ret_facts, struct rf_diag *diag)

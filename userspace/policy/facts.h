@@ -76,6 +76,9 @@ struct rf_facts {
 	/* The controller is effectively root with CAP_SYS_ADMIN: no user namespace is needed. */
 	bool has_sys_admin;
 	struct rf_fact mechanisms[RF_MECHANISMS];
+	/* The part of BPF LSM that file rules need: missing names, pinned ancestors, single files.
+	 */
+	struct rf_fact file_hooks;
 	/* 0: none. Rights, not the version number, decide what is asked for. */
 	unsigned int landlock_abi;
 	/* Opened bubblewrap; path empty when there is none that can be trusted (see bwrap). */

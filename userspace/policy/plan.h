@@ -73,6 +73,37 @@ struct rf_rule {
 	enum rf_access access;
 };
 
+/*
+ * What BPF LSM holds about a file or directory, by its inode. CLOSED, READ_ONLY and OPEN speak for
+ * what lies below a directory too, up to the next that says otherwise.
+ */
+#define RF_PLACE_CLOSED 1U
+#define RF_PLACE_READ_ONLY 2U
+#define RF_PLACE_OPEN 4U
+/* Neither moved nor removed. */
+#define RF_PLACE_PINNED 8U
+/* Some names in it have rules. */
+#define RF_PLACE_NAMES 16U
+/* Open for the names listed as OPEN and for what the run itself makes in it. */
+#define RF_PLACE_LISTED 32U
+
+struct rf_plan_place {
+	char *path;
+	uint32_t flags;
+	/* Owned, O_PATH. Held as long as the run lives: the rule is the inode's, and goes when that
+	 * leaves memory. -1: a directory in `create`, opened when it is there. */
+	int fd;
+	/* What the kernel's records call it; 0: not told yet. */
+	uint64_t token;
+};
+
+/* A name in a place: CLOSED and READ_ONLY may not be made either. */
+struct rf_plan_name {
+	size_t place;
+	char *name;
+	uint32_t flags;
+};
+
 struct rf_effective {
 	enum rf_state state;
 	char why[256];
@@ -102,6 +133,15 @@ struct rf_plan {
 	size_t n_view;
 	struct rf_rule *rules;
 	size_t n_rules;
+	struct rf_plan_place *places;
+	size_t n_places;
+	struct rf_plan_name *names;
+	size_t n_names;
+	/* BPF LSM holds missing names, pins and replaceable links by the two lists. */
+	bool has_file_rules;
+	/* A write-file opens itself (true), or its directory. */
+	bool is_write_file_exact;
+	size_t n_write_files;
 	/* argv as given; program is the path that is tried first, or the bare name (search is
 	 * inside). */
 	struct rf_strv argv;
@@ -216,6 +256,10 @@ void rf_plan_unmake_directories(const struct rf_plan *plan, const struct rf_strv
 bool rf_posture_has_own_network(enum rf_posture posture);
 /* The hooks judge each address. */
 bool rf_posture_has_address_rules(enum rf_posture posture);
+
+/* Opens those places that did not exist when the plan was made. 0 or -errno. */
+int rf_plan_open_places(struct rf_plan *plan);
+void rf_plan_clear_files(struct rf_plan *plan);
 
 static inline void rf_plan_free_p(struct rf_plan **plan)
 {

@@ -101,7 +101,8 @@ static int acquire_bpf(struct rf_controller *controller, struct rf_diag *diag)
 {
 	struct rf_cgroup_host *host = controller->cgroups;
 	int r = rf_bpf_acquire(controller->runtime, host->base_fd, host->base_id,
-		controller->facts.mechanisms, &controller->bpf, diag);
+		controller->facts.mechanisms, &controller->facts.file_hooks, &controller->bpf,
+		diag);
 
 	if (r != 0 || !controller->bpf)
 		return r;

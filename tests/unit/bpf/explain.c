@@ -82,10 +82,12 @@ Test(bpf_explain, no_two_causes_read_alike)
 Test(bpf_acquire, without_privileges_says_who_can)
 {
 	struct rf_fact facts[RF_MECHANISMS] = {0};
+	struct rf_fact file_hooks = {.state = RF_STATE_ENFORCED};
 	struct rf_bpf *bpf = (struct rf_bpf *)1;
 
 	/* As root there is no base to work below, which is a cause of its own. */
-	cr_assert_eq(rf_bpf_acquire("/nonexistent", -1, 0, facts, &bpf, NULL), 0);
+	cr_assert_eq(rf_bpf_acquire("/nonexistent", -1, 0, facts, &file_hooks, &bpf, NULL), 0);
+	cr_assert_eq(file_hooks.state, RF_STATE_OFF);
 	cr_assert_null(bpf);
 	cr_assert_eq(facts[RF_MECHANISM_BPF_LSM].state, RF_STATE_OFF);
 	cr_assert_eq(facts[RF_MECHANISM_BPF_CGROUP].state, RF_STATE_OFF);
