@@ -60,6 +60,7 @@ struct rf_plan *rf_plan_free(struct rf_plan *plan)
 	for (size_t i = 0; i < plan->n_said; i++)
 		free(plan->said[i].path);
 	free(plan->said);
+	rf_plan_clear_files(plan);
 	free(plan->workspace);
 	free(plan->workspace_alias);
 	free(plan->directory);
@@ -82,6 +83,7 @@ static void clear_planner(struct rf_planner *planner)
 {
 	rf_rule_tree_clear(&planner->tree);
 	rf_sweep_clear(&planner->sweep);
+	rf_strv_clear(&planner->listed);
 	rf_origin_clear(&planner->origin);
 	rf_origin_clear(&planner->root);
 	planner->root_fd = rf_close(planner->root_fd);
@@ -370,6 +372,7 @@ static int plan_confined(struct rf_planner *planner)
 		rf_planner_own,
 		rf_planner_mounts,
 		rf_planner_view,
+		rf_planner_files,
 		rf_planner_promises,
 	};
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/limits.h"
 #include "base/path.h"
 #include "policy/planner.h"
 
@@ -336,12 +337,14 @@ static int add_write(struct rf_planner *planner, const char *text)
 }
 
 /*
- * Where mounts and Landlock hold it, saving by temporary file and rename needs the directory, which
- * becomes a node of opened.
+ * Saving by temporary file and rename needs the directory, which becomes a node of opened: whole
+ * where mounts and Landlock hold it, for the file and what is made beside it where BPF LSM does.
  */
 static int find_write_file(
 	struct rf_planner *planner, const char *text, struct rf_rule_tree *opened)
 {
+	bool is_exact = planner->plan->is_write_file_exact;
+	uint32_t flags = is_exact ? RF_NODE_LISTED : RF_NODE_WRITE;
 	struct rf_node like = {.is_directory = true};
 	struct rf_found found rf_autofound = {0};
 	int r = find_write(planner, text, &found);
@@ -351,7 +354,10 @@ static int find_write_file(
 	if (found.kind == RF_FOUND_EXISTING && S_ISDIR(found.mode))
 		return refuse_write(planner, "write-file-directory", text,
 			"it is a directory; name it as a write", NULL);
-	r = find_parent(planner, text, &found);
+	if (is_exact)
+		r = rf_strv_add(&planner->listed, found.path);
+	if (r == 0)
+		r = find_parent(planner, text, &found);
 	if (r)
 		return r;
 	like.dev = found.dev;
@@ -360,7 +366,7 @@ static int find_write_file(
 	if (r < 0)
 		return r;
 	return rf_rule_tree_add(opened, found.path,
-		RF_NODE_WRITE | (found.kind == RF_FOUND_EXISTING ? 0 : RF_NODE_CREATE), &like);
+		flags | (found.kind == RF_FOUND_EXISTING ? 0 : RF_NODE_CREATE), &like);
 }
 
 /* A file was named, and everything beside it can be written: that is said once. */
@@ -394,6 +400,10 @@ static int add_write_files(struct rf_planner *planner)
 	struct rf_rule_tree opened rf_autotree = {0};
 	int r = 0;
 
+	planner->plan->n_write_files = list->count;
+	planner->plan->is_write_file_exact =
+		planner->facts->file_hooks.state == RF_STATE_ENFORCED &&
+		list->count <= RF_WRITE_FILES_EXACT_MAX;
 	planner->said_key = WRITE_FILES;
 	for (size_t i = 0; r == 0 && i < list->count; i++) {
 		planner->said_text = list->items[i];
@@ -402,7 +412,7 @@ static int add_write_files(struct rf_planner *planner)
 	}
 	planner->said_key = NULL;
 	planner->said_text = NULL;
-	if (r == 0)
+	if (r == 0 && !planner->plan->is_write_file_exact)
 		r = warn_opened(planner, &opened);
 	for (size_t i = 0; r == 0 && i < opened.count; i++) {
 		const struct rf_node *node = &opened.nodes[i];

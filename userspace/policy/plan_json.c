@@ -172,6 +172,65 @@ static json_t *fds_to_json(const struct rf_plan *plan)
 	return array;
 }
 
+/* ---- Files that BPF LSM knows ---------------------------------------------------------------- */
+
+static json_t *place_flags_to_json(uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} names[] = {
+		{RF_PLACE_CLOSED, "closed"},
+		{RF_PLACE_READ_ONLY, "read-only"},
+		{RF_PLACE_OPEN, "open"},
+		{RF_PLACE_PINNED, "pinned"},
+		{RF_PLACE_LISTED, "listed"},
+	};
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < RF_ARRAY_SIZE(names); i++) {
+		if (flags & names[i].flag)
+			json_array_append_new(array, json_string(names[i].name));
+	}
+	return array;
+}
+
+/* Names stand with their directory: "names": {"closed": ["x"], …}. */
+static json_t *names_to_json(const struct rf_plan *plan, size_t place)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < plan->n_names; i++) {
+		const struct rf_plan_name *name = &plan->names[i];
+		const char *kind = name->flags & RF_PLACE_CLOSED      ? "closed"
+				   : name->flags & RF_PLACE_READ_ONLY ? "read-only"
+								      : "open";
+
+		if (name->place != place)
+			continue;
+		if (!json_object_get(object, kind))
+			json_object_set_new(object, kind, json_array());
+		json_array_append_new(json_object_get(object, kind), rf_json_text(name->name));
+	}
+	return object;
+}
+
+static json_t *files_to_json(const struct rf_plan *plan)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < plan->n_places; i++) {
+		json_t *place = json_object();
+
+		json_object_set_new(place, "path", rf_json_text(plan->places[i].path));
+		json_object_set_new(place, "rules", place_flags_to_json(plan->places[i].flags));
+		if (plan->places[i].flags & RF_PLACE_NAMES)
+			json_object_set_new(place, "names", names_to_json(plan, i));
+		json_array_append_new(array, place);
+	}
+	return array;
+}
+
 /* ---- Enforcement ----------------------------------------------------------------------------- */
 
 static json_t *effective_to_json(const struct rf_effective *effective)
@@ -269,6 +328,10 @@ json_t *rf_plan_to_json(const struct rf_plan *plan, const char *const *bwrap_arg
 	json_object_set_new(o, "directories", strv_to_json(&plan->directories));
 	json_object_set_new(o, "create", strv_to_json(&plan->create));
 	json_object_set_new(o, "landlock", rules_to_json(plan));
+	json_object_set_new(o, "bpf_files", files_to_json(plan));
+	if (plan->n_write_files)
+		json_object_set_new(o, "write_files",
+			json_string(plan->is_write_file_exact ? "exact" : "parent"));
 	json_object_set_new(o, "enforcement", rf_plan_enforcement_to_json(plan, NULL));
 	json_object_set_new(o, "warnings", strv_to_json(&plan->warnings));
 	json_object_set_new(o, "details", strv_to_json(&plan->details));

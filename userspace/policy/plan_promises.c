@@ -178,14 +178,20 @@ static void why_git(const struct rf_planner *planner, char *ret_why, size_t size
 static void set_files(struct rf_planner *planner)
 {
 	const struct rf_sweep *sweep = &planner->sweep;
+	const struct rf_plan *plan = planner->plan;
 	uint32_t mounts = BIT(RF_MECHANISM_MOUNT_NAMESPACE);
+	uint32_t exact =
+		plan->n_write_files && plan->is_write_file_exact ? BIT(RF_MECHANISM_BPF_LSM) : 0;
 	char why[256];
 
 	promise(planner, RF_PROMISE_FS_READ, RF_STATE_ENFORCED, mounts | landlock_bit(planner),
 		NULL);
-	promise(planner, RF_PROMISE_FS_WRITE, RF_STATE_ENFORCED, mounts | landlock_bit(planner),
-		NULL);
-	if (sweep->unheld) {
+	promise(planner, RF_PROMISE_FS_WRITE, RF_STATE_ENFORCED,
+		mounts | landlock_bit(planner) | exact, NULL);
+	if (plan->has_file_rules && sweep->has_narrowing) {
+		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_ENFORCED,
+			mounts | BIT(RF_MECHANISM_BPF_LSM), NULL);
+	} else if (sweep->unheld) {
 		snprintf(why, sizeof(why), "%.150s does not exist, and nothing here can keep it so",
 			sweep->unheld);
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_OFF, mounts, why);
@@ -341,7 +347,7 @@ static void set_witness(struct rf_planner *planner)
 			"bubblewrap's filters leave no record");
 	else if (planner->plan->mechanisms[RF_MECHANISM_BPF_LSM].state == RF_STATE_ENFORCED)
 		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_PARTIAL,
-			BIT(RF_MECHANISM_BPF_LSM), "socket refusals alone");
+			BIT(RF_MECHANISM_BPF_LSM), "the refusals of BPF LSM alone");
 	else if (rf_posture_has_address_rules(planner->plan->posture) &&
 		 has(planner, RF_MECHANISM_BPF_CGROUP))
 		promise(planner, RF_PROMISE_DENIAL_RECORD, RF_STATE_PARTIAL,
@@ -576,7 +582,7 @@ static int check_promise(struct rf_planner *planner, enum rf_promise which)
 			effective->why);
 	}
 	if (rf_promise_is_witness(which)) {
-		/* Socket refusals are what this version records: as whole as it gets. */
+		/* The refusals of BPF LSM are what this version records: as whole as it gets. */
 		bool is_best =
 			which == RF_PROMISE_DENIAL_RECORD && effective->state == RF_STATE_PARTIAL;
 

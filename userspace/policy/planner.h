@@ -22,6 +22,8 @@ struct rf_planner {
 	struct rf_plan *plan;
 	struct rf_rule_tree tree;
 	struct rf_sweep sweep;
+	/* Canonical paths of write-files that BPF LSM tells from their neighbours. */
+	struct rf_strv listed;
 	/* The workspace, and the root of the host. */
 	struct rf_origin origin;
 	struct rf_origin root;
@@ -65,6 +67,8 @@ int rf_planner_mounts(struct rf_planner *planner);
 int rf_planner_shim(struct rf_planner *planner, const char *path);
 /* The tree becomes the view; its sources are opened. */
 int rf_planner_view(struct rf_planner *planner);
+/* What BPF LSM is to hold about files. */
+int rf_planner_files(struct rf_planner *planner);
 int rf_planner_promises(struct rf_planner *planner);
 
 /* "NAME=VALUE" of an environment, or NULL. Borrowed. */

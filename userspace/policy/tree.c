@@ -86,6 +86,7 @@ void rf_rule_tree_clear(struct rf_rule_tree *tree)
 void rf_sweep_clear(struct rf_sweep *sweep)
 {
 	rf_strv_clear(&sweep->idle);
+	free(sweep->watches);
 }
 
 /* The end of a path first, then '/', then every other byte: parents stand before children. */
@@ -205,7 +206,7 @@ static enum rf_reach reach_at(enum rf_reach around, uint32_t flags)
 		reach = RF_REACH_READ;
 	if ((flags & RF_NODE_RUNTIME) && reach == RF_REACH_NONE)
 		reach = RF_REACH_READ;
-	if (flags & RF_NODE_WRITE)
+	if (flags & (RF_NODE_WRITE | RF_NODE_LISTED))
 		reach = RF_REACH_WRITE;
 	if ((flags & RF_NODE_PROTECT) && reach == RF_REACH_WRITE)
 		reach = RF_REACH_READ;
@@ -289,7 +290,7 @@ enum rf_reach rf_rule_tree_declared(
 		uint32_t flags = way.nodes[i]->flags & ~(uint32_t)RF_NODE_RUNTIME;
 
 		reach = reach_at(reach_around(reach, flags), flags);
-		if (flags & (RF_NODE_READ | RF_NODE_WRITE))
+		if (flags & (RF_NODE_READ | RF_NODE_WRITE | RF_NODE_LISTED))
 			*ret_grant = way.nodes[i];
 	}
 	return reach;
@@ -302,7 +303,7 @@ static bool denied_at(bool is_denied, uint32_t flags)
 		return is_denied;
 	if (is_closed(flags))
 		return true;
-	return is_denied && !(flags & (RF_NODE_READ | RF_NODE_WRITE));
+	return is_denied && !(flags & (RF_NODE_READ | RF_NODE_WRITE | RF_NODE_LISTED));
 }
 
 bool rf_rule_tree_is_denied(struct rf_rule_tree *tree, const char *path)
@@ -335,6 +336,8 @@ struct level {
 	enum phase phase;
 	/* An empty place that the command can write to. */
 	bool is_private;
+	/* Writable for listed names alone. */
+	bool is_listed;
 };
 
 struct sweeper {
@@ -382,7 +385,13 @@ static int push(struct sweeper *s, const char *path, enum rf_reach reach, enum p
 		s->stack = grown;
 		s->room = room;
 	}
-	s->stack[s->depth++] = (struct level){.path = path, .reach = reach, .phase = phase};
+	s->stack[s->depth] = (struct level){
+		.path = path,
+		.reach = reach,
+		.phase = phase,
+		.is_listed = s->depth > 0 && s->stack[s->depth - 1].is_listed,
+	};
+	s->depth++;
 	return 0;
 }
 
@@ -493,7 +502,7 @@ static enum phase own_phase(const struct sweeper *s, const struct rf_node *node,
 		return PHASE_EXTERNAL;
 	if (flags & RF_NODE_DATA)
 		return PHASE_MADE;
-	if (flags & RF_NODE_WRITE)
+	if (flags & (RF_NODE_WRITE | RF_NODE_LISTED))
 		return PHASE_WRITE;
 	if (flags & RF_NODE_LINK)
 		return is_inside ? PHASE_READ : PHASE_RUNTIME;
@@ -593,7 +602,8 @@ static bool has_opening(const struct rf_rule_tree *tree, size_t index)
 
 		if (!rf_path_is_within(node->path, path))
 			return false;
-		if ((node->flags & (RF_NODE_READ | RF_NODE_WRITE)) && !is_closed(node->flags))
+		if ((node->flags & (RF_NODE_READ | RF_NODE_WRITE | RF_NODE_LISTED)) &&
+			!is_closed(node->flags))
 			return true;
 	}
 	return false;
@@ -624,7 +634,7 @@ static int open_place(
 	int r;
 
 	if ((node->flags & RF_NODE_DATA) &&
-		!(node->flags & (RF_NODE_READ | RF_NODE_RUNTIME | RF_NODE_WRITE)))
+		!(node->flags & (RF_NODE_READ | RF_NODE_RUNTIME | RF_NODE_WRITE | RF_NODE_LISTED)))
 		kind = RF_VIEW_DATA;
 	r = add_step(s, kind, node, kind == RF_VIEW_DATA ? 0644 : 0, phase);
 	if (r == 0)
@@ -697,7 +707,7 @@ static void note_name(struct sweeper *s, const struct rf_node *node, enum rf_rea
 static int note_idle(struct sweeper *s, const struct rf_node *node, enum rf_reach around)
 {
 	if (!(node->flags & RF_NODE_PROTECT) || around == RF_REACH_WRITE ||
-		(node->flags & (RF_NODE_WRITE | RF_NODE_GIT)))
+		(node->flags & (RF_NODE_WRITE | RF_NODE_LISTED | RF_NODE_GIT)))
 		return 0;
 	return rf_strv_add(&s->sweep->idle, node->path);
 }
@@ -735,6 +745,48 @@ static int make_covered(struct sweeper *s, const struct rf_node *node)
 	return rf_strv_add(&s->plan->create, rf_path_below(node->path, s->plan->workspace));
 }
 
+/* Is the place writable for listed names alone? A plain write opens it whole. */
+static bool is_listed_at(
+	const struct level *outer, uint32_t flags, enum rf_reach around, enum rf_reach reach)
+{
+	if (reach != RF_REACH_WRITE || flags & RF_NODE_WRITE)
+		return false;
+	if (around == RF_REACH_WRITE)
+		return outer->is_listed;
+	return flags & RF_NODE_LISTED;
+}
+
+/* What is not the host's is nobody's to watch. */
+static int note_watch(struct sweeper *s, const struct rf_node *node, const struct level *outer,
+	enum rf_reach around, enum rf_reach reach)
+{
+	static const uint32_t watched = RF_NODE_READ | RF_NODE_WRITE | RF_NODE_PROTECT |
+					RF_NODE_DENY | RF_NODE_CREDENTIAL | RF_NODE_RUNTIME |
+					RF_NODE_WORKSPACE | RF_NODE_NAME | RF_NODE_LISTED;
+	struct rf_sweep *sweep = s->sweep;
+
+	if (!(node->flags & watched) ||
+		node->flags & (RF_NODE_PRIVATE | RF_NODE_PROC | RF_NODE_DEV))
+		return 0;
+	if (sweep->n_watches == sweep->watches_room) {
+		size_t room = sweep->watches_room ? sweep->watches_room * 2 : 32;
+		struct rf_watch *grown = reallocarray(sweep->watches, room, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		sweep->watches = grown;
+		sweep->watches_room = room;
+	}
+	sweep->watches[sweep->n_watches++] = (struct rf_watch){
+		.node = node,
+		.around = around,
+		.reach = reach,
+		.is_listed = node->flags & RF_NODE_LISTED &&
+			     is_listed_at(outer, node->flags, around, reach),
+	};
+	return 0;
+}
+
 static int visit(struct sweeper *s, size_t index)
 {
 	const struct rf_node *node = &s->tree->nodes[index];
@@ -743,6 +795,7 @@ static int visit(struct sweeper *s, size_t index)
 	enum rf_reach reach;
 	enum phase phase;
 	bool is_device;
+	bool is_listed;
 	bool is_pin;
 	int r;
 
@@ -755,7 +808,10 @@ static int visit(struct sweeper *s, size_t index)
 	if (node->flags & (RF_NODE_PROTECT | RF_NODE_DENY))
 		s->sweep->has_narrowing = true;
 	note_name(s, node, around);
+	is_listed = is_listed_at(outer, node->flags, around, reach);
 	r = note_idle(s, node, around);
+	if (r == 0)
+		r = note_watch(s, node, outer, around, reach);
 	if (r < 0)
 		return r;
 	if ((node->flags & RF_NODE_PRESENT) && is_closed(node->flags))
@@ -784,6 +840,8 @@ static int visit(struct sweeper *s, size_t index)
 		r = push(s, node->path, reach, phase);
 	if (r == 0)
 		s->stack[s->depth - 1].is_private = node->flags & RF_NODE_PRIVATE;
+	if (r == 0)
+		s->stack[s->depth - 1].is_listed = is_listed;
 	return r;
 }
 

@@ -46,6 +46,8 @@ enum rf_node_flag {
 	RF_NODE_NAME = 1 << 16,
 	/* A write, or a place of ours, that is to be made first. */
 	RF_NODE_CREATE = 1 << 17,
+	/* A write, but only of write-files and what the command makes beside them. */
+	RF_NODE_LISTED = 1 << 18,
 	/* Of a git directory, and nobody named it: where it is missing and that cannot be held, the
 	 * promise is held in part. */
 	RF_NODE_GIT = 1 << 24,
@@ -77,6 +79,16 @@ struct rf_rule_tree {
 	bool is_sorted;
 };
 
+/* A place that BPF LSM may have to know about. */
+struct rf_watch {
+	/* Borrowed from the tree. */
+	const struct rf_node *node;
+	enum rf_reach around;
+	enum rf_reach reach;
+	/* Writable for write-files alone. */
+	bool is_listed;
+};
+
 /* Of the sweep, besides the plan's view and rules. */
 struct rf_sweep {
 	/* First missing narrowed name that the command could make; NULL: none. Borrowed. */
@@ -95,6 +107,9 @@ struct rf_sweep {
 	struct rf_strv idle;
 	/* The working directory, when it lies in a closed place. Borrowed. */
 	const char *closed_directory;
+	struct rf_watch *watches;
+	size_t n_watches;
+	size_t watches_room;
 	bool has_narrowing;
 	size_t n_binds;
 };

@@ -135,6 +135,37 @@ static int add_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
 	return 0;
 }
 
+/* The map is shared by all sandboxes of the host: full, it refuses the next run. */
+static int refuse_file_rules(struct rf_diag *diag, int error)
+{
+	int r = refuse_setup(diag, "writing the file rules to the kernel", error);
+
+	if (error == E2BIG)
+		rf_diag_hint(diag, "the host's sandboxes have too many; end some");
+	return r;
+}
+
+static int add_file_rules(struct rf_sandbox *sandbox, struct rf_diag *diag)
+{
+	struct rf_plan *plan = sandbox->plan;
+	int r;
+
+	if (plan->n_places == 0)
+		return 0;
+	/* The plan counts on them. */
+	if (!sandbox->is_in_bpf)
+		return refuse_file_rules(diag, ENODEV);
+	r = rf_plan_open_places(plan);
+	for (size_t i = 0; r == 0 && i < plan->n_places; i++)
+		r = rf_bpf_sandbox_add_place(sandbox->controller->bpf, sandbox->cgroup->id,
+			plan->places[i].fd, plan->places[i].flags, &plan->places[i].token);
+	for (size_t i = 0; r == 0 && i < plan->n_names; i++)
+		r = rf_bpf_sandbox_add_name(sandbox->controller->bpf, sandbox->cgroup->id,
+			plan->places[plan->names[i].place].token, plan->names[i].name,
+			plan->names[i].flags);
+	return r < 0 ? refuse_file_rules(diag, -r) : 0;
+}
+
 /*
  * Directories that a write names and that do not exist yet, made below the pinned root without
  * following anything. They stay, as they would after mkdir by the command itself.
@@ -177,6 +208,8 @@ int rf_sandbox_create(struct rf_controller *controller, struct rf_plan *plan_tak
 		r = make_leaf(sandbox, diag);
 	if (r == 0)
 		r = add_rules(sandbox, diag);
+	if (r == 0)
+		r = add_file_rules(sandbox, diag);
 	if (r != 0) {
 		rf_sandbox_free(sandbox);
 		return r;

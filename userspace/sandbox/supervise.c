@@ -348,11 +348,35 @@ int rf_sandbox_supervise(struct rf_sandbox *sandbox)
 	return r < 0 ? r : 0;
 }
 
-/* Known where execs are recorded, and the refused call had a caller. */
-static void add_exe(struct rf_sandbox *sandbox, const struct rf_event *event, json_t *line)
+/* Of the place that a record names, or of a name in it; of what lies deeper the place is known. */
+static json_t *path_of_denial(
+	const struct rf_plan *plan, const struct rf_record_file_denial *denial)
+{
+	char path[RF_PATH_BYTES + RF_FILE_NAME_BYTES];
+
+	for (size_t i = 0; i < plan->n_places; i++) {
+		const struct rf_plan_place *place = &plan->places[i];
+		bool is_root = strcmp(place->path, "/") == 0;
+
+		if (denial->token == 0 || place->token != denial->token)
+			continue;
+		if (denial->depth != 1)
+			return rf_json_text(place->path);
+		snprintf(path, sizeof(path), "%s/%.*s", is_root ? "" : place->path,
+			(int)denial->name_bytes, denial->name);
+		return rf_json_text(path);
+	}
+	return rf_json_bytes(denial->name, denial->name_bytes);
+}
+
+static void add_surroundings(
+	const struct rf_sandbox *sandbox, const struct rf_event *event, json_t *line)
 {
 	const char *exe = rf_tree_exe(sandbox->tree, event->header->tgid, event->header->start_ns);
 
+	if (event->kind == RF_RECORD_FILE_DENIAL)
+		json_object_set_new(
+			line, "path", path_of_denial(sandbox->plan, event->file_denial));
 	if (exe)
 		json_object_set_new(line, "exe", rf_json_bytes(exe, strlen(exe)));
 }
@@ -361,15 +385,17 @@ void rf_sandbox_record(struct rf_sandbox *sandbox, const struct rf_event *event)
 {
 	json_t *line = NULL;
 
+	bool is_denial = event->kind == RF_RECORD_DENIAL || event->kind == RF_RECORD_FILE_DENIAL;
+
 	(void)rf_tree_add(sandbox->tree, event);
-	if (event->kind != RF_RECORD_DENIAL && !sandbox->watcher.wants_events)
+	if (!is_denial && !sandbox->watcher.wants_events)
 		return;
 	if (event->kind == RF_RECORD_EXIT && !rf_tree_knows(sandbox->tree, event))
 		return;
 	if (rf_event_to_json(event, sandbox->id, &line) < 0)
 		return;
-	if (event->kind == RF_RECORD_DENIAL)
-		add_exe(sandbox, event, line);
+	if (is_denial)
+		add_surroundings(sandbox, event, line);
 	rf_result_note_denial(sandbox->denials, line);
 	emit(sandbox, line);
 }
