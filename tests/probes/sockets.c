@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* sockets N: N times socket() and close(); prints the nanoseconds that it took. */
+/* sockets N [FILE]: N times socket(), or open() of FILE, and close(); prints the nanoseconds that it
+ * took. */
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +25,10 @@ int main(int argc, char **argv)
 	uint64_t start = now_ns();
 
 	for (long i = 0; i < count; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		int fd = argc > 2 ? open(argv[2], O_RDONLY) : socket(AF_INET, SOCK_STREAM, 0);
 
 		if (fd < 0) {
-			perror("socket");
+			perror(argc > 2 ? argv[2] : "socket");
 			return 1;
 		}
 		close(fd);

@@ -159,6 +159,23 @@ test_a7_f_34_a_killed_run_leaves_a_tree_without_placeholders()
 	expect_eq "$(tree)" "$before"
 }
 
+# An editor outside saves by rename, and takes the mount off with the old file.
+test_a7_a_denied_file_that_is_replaced_from_outside_stays_closed()
+{
+	local client
+	held || { ringfence run --deny k --waive fs-deny -- true; return 0; }
+	echo old >k
+	echo new >fresh
+	ringfence run --deny k -- sh -c 'touch ready; until [ -e go ]; do sleep 0.1; done; cat k' >out 2>/dev/null &
+	client=$!
+	wait_for 10 test -e ready
+	mv fresh k
+	touch go
+	expect_status 1 wait "$client"
+	expect_eq "$(<out)" ''
+	expect_eq "$(<k)" new
+}
+
 test_f_107_a_ring_makes_no_denied_name()
 {
 	held || { refused deny-missing-unheld --deny k; return 0; }

@@ -177,18 +177,33 @@ static int add_missing(struct rf_planner *planner, const struct rf_watch *watch)
 		planner->plan, existing, name, is_closed ? RF_PLACE_CLOSED : RF_PLACE_READ_ONLY);
 }
 
+/*
+ * By its inode, whatever name it is reached by; and by its name, whatever inode has it: somebody
+ * outside, an editor or a checkout, replaces files, and takes the mount off with it.
+ */
 static int add_existing(struct rf_planner *planner, const struct rf_watch *watch)
 {
+	uint32_t flags = watch->reach == RF_REACH_DENIED ? RF_PLACE_CLOSED : RF_PLACE_READ_ONLY;
 	const struct rf_node *node = watch->node;
-	const struct rf_plan *plan = planner->plan;
+	struct rf_plan *plan = planner->plan;
+	char *parent rf_autofree = rf_path_parent(node->path);
 	int r, fd = rf_open_found(
 		       plan->workspace_fd, plan->workspace, node->path, node->dev, node->ino);
 
 	if (fd < 0)
 		return fd;
-	r = add_place(planner->plan, node->path,
-		watch->reach == RF_REACH_DENIED ? RF_PLACE_CLOSED : RF_PLACE_READ_ONLY, fd);
-	return r == 0 && watch->around == RF_REACH_WRITE ? pin(planner, node->path) : r;
+	r = add_place(plan, node->path, flags, fd);
+	if (r == 0 && watch->around == RF_REACH_WRITE)
+		r = pin(planner, node->path);
+	if (r != 0)
+		return r;
+	if (!parent)
+		return -ENOMEM;
+	fd = open_place(planner, parent);
+	if (fd < 0)
+		return fd;
+	r = add_place(plan, parent, 0, fd);
+	return r == 0 ? add_name(plan, parent, rf_path_name(node->path), flags) : r;
 }
 
 /* What is open below a closed or listed place. One that the run makes is opened then. */
@@ -258,8 +273,8 @@ static bool is_replaceable(const struct rf_watch *watch)
 	return (watch->node->flags & RF_NODE_NAME) && watch->around == RF_REACH_WRITE;
 }
 
-/* What exists and is declared narrower than around it. Credentials, which every run has some of, are
- * left to the mounts: each rule makes the opening of files dearer. */
+/* What exists and is declared narrower than around it. Credentials, which every run has some of,
+ * are left to the mounts: each rule makes the opening of files dearer. */
 static bool is_narrowed(const struct rf_watch *watch)
 {
 	const struct rf_node *node = watch->node;

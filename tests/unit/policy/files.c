@@ -101,7 +101,10 @@ Test(files, a7_what_exists_is_known_by_its_inode_and_pinned_with_what_lies_above
 	say(&f, "filesystem.protect", "p");
 	must_plan(&f);
 	cr_assert_eq(place(&f, "a/b/k"), RF_PLACE_CLOSED | RF_PLACE_PINNED);
-	cr_assert_eq(place(&f, "a/b"), RF_PLACE_PINNED);
+	cr_assert_eq(place(&f, "a"), RF_PLACE_PINNED);
+	cr_assert_eq(place(&f, "a/b"), RF_PLACE_PINNED | RF_PLACE_NAMES);
+	cr_assert_eq(name_in(&f, "a/b", "k"), RF_PLACE_CLOSED);
+	cr_assert_eq(name_in(&f, "", "p"), RF_PLACE_READ_ONLY);
 	cr_assert_eq(place(&f, "p"), RF_PLACE_READ_ONLY | RF_PLACE_PINNED);
 	/* The mount stands beside it. */
 	cr_assert(is_step(&f, "a/b/k", RF_VIEW_MASK));
