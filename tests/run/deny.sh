@@ -8,11 +8,13 @@
 
 source "$RF_TOP/tests/run/paths.bash"
 
-# held: does this host have the hooks? As the plan says; the tests then ask the kernel.
+# held: does this host have the hooks? As the plan says; the tests then ask the kernel. The guests
+# have them.
 held()
 {
-	ringfence plan --json --deny nothing-of-this-name --waive fs-deny -- true |
-		jq -e '.enforcement.promises["fs-deny"].by | index("bpf-lsm")' >/dev/null
+	ringfence plan --json --deny nothing-of-this-name --waive fs-deny -- true >"$RF_SCRATCH/held"
+	jq -e '.enforcement.promises["fs-deny"].by | index("bpf-lsm")' "$RF_SCRATCH/held" >/dev/null ||
+		{ [[ $RF_KERNEL == host ]] || fail "$(<"$RF_SCRATCH/held")"; return 1; }
 }
 
 tree()
