@@ -168,8 +168,10 @@ static __noinline void tell(
 	__u32 ring_id;
 	void *ring;
 
-	if (counters)
+	if (counters) {
 		__sync_fetch_and_add(&counters->denials, 1);
+		__sync_fetch_and_add(&counters->denials_by_lsm, 1);
+	}
 	if (!member->sandbox)
 		return;
 	ring_id = member->sandbox->ring;
@@ -204,6 +206,15 @@ static __always_inline int begin(struct rf_member *member)
 	return member->sandbox->state == RF_ENTRY_ARMED && member->sandbox->flags & RF_RULE_FILES;
 }
 
+/* The verifier of 6.12 wants to see that it is an errno, of which the compiler makes arithmetic. */
+static __always_inline int answer(int error)
+{
+	barrier_var(error);
+	if (error >= 0)
+		return 0;
+	return error < -RF_EACCES ? -RF_EPERM : error;
+}
+
 static __always_inline int end(const struct rf_member *member, __u32 op, struct dentry *dentry,
 	struct verdict *verdict, int error)
 {
@@ -211,7 +222,7 @@ static __always_inline int end(const struct rf_member *member, __u32 op, struct 
 		verdict->error = error;
 		tell(member, op, dentry, verdict);
 	}
-	return error;
+	return answer(error);
 }
 
 /* ---- Opening -------------------------------------------------------------------------------- */
@@ -235,7 +246,7 @@ int BPF_PROG(rf_file_open, struct file *file, int ret)
 		return ret;
 	r = begin(&member);
 	if (r <= 0)
-		return r;
+		return answer(r);
 	say = find_say(member.id, dentry, (member.sandbox->flags & below) != 0, &verdict);
 	if (is_made && say == RF_SAY_READ_ONLY && verdict.depth == 1 &&
 		place_flags(member.id, verdict.token) & RF_FILE_LISTED) {
@@ -255,7 +266,7 @@ static __always_inline int change(struct dentry *dentry, __u32 op)
 	int r = begin(&member);
 
 	if (r <= 0)
-		return r;
+		return answer(r);
 	r = find_say(member.id, dentry,
 		(member.sandbox->flags & (RF_RULE_FILES_BELOW_WRITE | RF_RULE_FILES_BELOW)) != 0,
 		&verdict);
@@ -356,7 +367,7 @@ static __always_inline int entry(
 	int r = begin(&member);
 
 	if (r <= 0)
-		return r;
+		return answer(r);
 	r = judge(&member, directory->dentry, dentry, kind, &verdict);
 	return end(&member, op, dentry, &verdict, r);
 }
@@ -408,7 +419,7 @@ int BPF_PROG(rf_file_link, struct dentry *old, const struct path *directory, str
 		return ret;
 	r = begin(&member);
 	if (r <= 0)
-		return r;
+		return answer(r);
 	r = find_say(member.id, old,
 		(member.sandbox->flags & (RF_RULE_FILES_BELOW_WRITE | RF_RULE_FILES_BELOW)) != 0,
 		&verdict);
@@ -436,7 +447,7 @@ int BPF_PROG(rf_file_rename, const struct path *from, struct dentry *old, const 
 		return ret;
 	r = begin(&member);
 	if (r <= 0)
-		return r;
+		return answer(r);
 	r = judge(&member, from->dentry, old, kind_of(old), &verdict);
 	if (r)
 		return end(&member, RF_DENIAL_RENAME, old, &verdict, r);

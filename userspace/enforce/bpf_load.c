@@ -395,6 +395,7 @@ static struct bpf_link *attach_program(
 	case RF_PROOF_CGROUP:
 		return bpf_program__attach_cgroup(program, l->base_fd);
 	case RF_PROOF_LSM:
+	case RF_PROOF_FILES:
 		return bpf_program__attach_lsm(program);
 	case RF_PROOF_TRACE:
 		return bpf_program__attach_trace(program);
@@ -449,8 +450,9 @@ static uint64_t denials(const struct loader *l, enum rf_proof_kind kind)
 	struct rf_counters counters = {0};
 
 	bpf_map_lookup_elem(l->maps->fds[RF_BPF_MAP_COUNTERS], &l->canary.leaf_id, &counters);
-	return kind == RF_PROOF_LSM ? counters.denials_by_lsm
-				    : counters.denials - counters.denials_by_lsm;
+	return kind == RF_PROOF_LSM || kind == RF_PROOF_FILES
+		       ? counters.denials_by_lsm
+		       : counters.denials - counters.denials_by_lsm;
 }
 
 /* A refusal counts when it was ours: another layer may hold the same. */
@@ -575,8 +577,8 @@ static int set_file_rules(struct loader *l)
 		{RF_CANARY_FILE_LISTED, RF_FILE_LISTED},
 	};
 	uint64_t id = l->canary.leaf_id, token = 0, top = 0;
-	int r = set_rules(
-		l, RF_SOCKETS_ALL, RF_RULE_FILES | RF_RULE_FILES_BELOW | RF_RULE_FILES_BELOW_WRITE);
+	int r = set_rules(l, RF_SOCKETS_ALL,
+		RF_RULE_FILES | RF_RULE_FILES_BELOW | RF_RULE_FILES_BELOW_WRITE, RF_EGRESS_ANY);
 
 	for (size_t i = 0; r == 0 && i < RF_ARRAY_SIZE(places); i++) {
 		int fd rf_autoclose = rf_canary_file_open(&l->canary, places[i].file);
@@ -620,7 +622,7 @@ static int prove_files(struct loader *l)
 		return 0;
 	}
 	prove(l, RF_PROOF_FILES, checks, RF_ARRAY_SIZE(checks));
-	return set_rules(l, RF_SOCKETS_ALL, 0);
+	return set_rules(l, RF_SOCKETS_ALL, 0, RF_EGRESS_ANY);
 }
 
 /* The child of the labelled canary: its membership must come from an inherited label. */
