@@ -6,7 +6,6 @@
 # in the tree; where it has not, the run is refused (125), or a write-file opens its directory, and
 # the plan says so.
 
-source "$RF_TOP/tests/run/paths.bash"
 
 # held: does this host have the hooks? As the plan says; the tests then ask the kernel. The guests
 # have them.
