@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# shellcheck shell=bash disable=SC2016
+# shellcheck shell=bash disable=SC2016,SC2094,SC2154
 #
 # What a mount cannot hold: a name that does not exist, what lies above it, other names of a closed
 # file, one file of a directory. Where the kernel has BPF LSM its hooks hold it, and nothing is left
 # in the tree; where it has not, the run is refused (125), or a write-file opens its directory, and
 # the plan says so.
-
 
 # held: does this host have the hooks? As the plan says; the tests then ask the kernel. The guests
 # have them.
