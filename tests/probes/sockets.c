@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* sockets N [FILE]: N times socket(), or open() of FILE, and close(); prints the nanoseconds that it
- * took. */
+/* sockets N [FILE]: N times socket(), or open() of FILE, and close(); prints the nanoseconds that
+ * it took. */
 
 #include <fcntl.h>
 #include <stdint.h>
