@@ -158,6 +158,29 @@ static __noinline int find_say(
 	return climb.say;
 }
 
+/*
+ * From 6.18 on f_path lies in a union, of which the verifier takes every pointer for untrusted. It
+ * believes the path of an argument, by its type alone. Older verifiers know no such arguments, and
+ * see nothing behind the first line.
+ */
+#define TRUSTED __attribute__((btf_decl_tag("arg:trusted")))
+
+__noinline int find_say_of_path(
+	__u64 sandbox, const struct path *path TRUSTED, int is_below, struct verdict *verdict)
+{
+	if (!bpf_core_field_exists(((struct file *)0)->__f_path) || !verdict)
+		return RF_SAY_CLOSED;
+	return find_say(sandbox, path->dentry, is_below, verdict);
+}
+
+static __always_inline int find_say_of_file(
+	__u64 sandbox, struct file *file, int is_below, struct verdict *verdict)
+{
+	if (bpf_core_field_exists(file->__f_path))
+		return find_say_of_path(sandbox, &file->f_path, is_below, verdict);
+	return find_say(sandbox, file->f_path.dentry, is_below, verdict);
+}
+
 static __noinline void tell(
 	const struct rf_member *member, __u32 op, struct dentry *dentry, struct verdict *verdict)
 {
@@ -247,7 +270,7 @@ int BPF_PROG(rf_file_open, struct file *file, int ret)
 	r = begin(&member);
 	if (r <= 0)
 		return answer(r);
-	say = find_say(member.id, dentry, (member.sandbox->flags & below) != 0, &verdict);
+	say = find_say_of_file(member.id, file, (member.sandbox->flags & below) != 0, &verdict);
 	if (is_made && say == RF_SAY_READ_ONLY && verdict.depth == 1 &&
 		place_flags(member.id, verdict.token) & RF_FILE_LISTED) {
 		mark_own(member.id, inode);

@@ -128,7 +128,11 @@ struct file {
 	unsigned int f_mode;
 	unsigned int f_flags;
 	struct inode *f_inode;
-	struct path f_path;
+	union {
+		const struct path f_path;
+		/* Its other name, where it has one. */
+		struct path __f_path;
+	};
 } RF_CORE;
 
 /* One member a hook: which a kernel has tells which shape the others have. */
