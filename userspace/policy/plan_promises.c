@@ -51,6 +51,16 @@ static void mechanism_off(struct rf_planner *planner, enum rf_mechanism mechanis
 	set(&planner->plan->mechanisms[mechanism], RF_STATE_OFF, 0, why);
 }
 
+/* Its programs on files are a group of their own: the others stand without them. */
+static void say_file_hooks(struct rf_planner *planner)
+{
+	struct rf_effective *lsm = &planner->plan->mechanisms[RF_MECHANISM_BPF_LSM];
+	const struct rf_fact *hooks = &planner->facts->file_hooks;
+
+	if (lsm->state == RF_STATE_ENFORCED && hooks->state != RF_STATE_ENFORCED && hooks->why[0])
+		snprintf(lsm->why, sizeof(lsm->why), "not on files: %.230s", hooks->why);
+}
+
 static bool asks_for_cgroup_limits(const struct rf_plan *plan)
 {
 	static const enum rf_limit by_cgroup[] = {RF_LIMIT_MEMORY, RF_LIMIT_PIDS};
@@ -85,6 +95,7 @@ static void set_mechanisms(struct rf_planner *planner)
 
 	for (size_t i = 0; i < RF_MECHANISMS; i++)
 		mechanism_from_facts(planner, (enum rf_mechanism)i);
+	say_file_hooks(planner);
 	for (size_t i = 0; is_full && i < RF_ARRAY_SIZE(confining); i++) {
 		/* Around bubblewrap a rule for sockets is all that there can be. */
 		if (!has_socket_rule(plan) || (confining[i] != RF_MECHANISM_SECCOMP &&
@@ -175,6 +186,25 @@ static void why_git(const struct rf_planner *planner, char *ret_why, size_t size
 		sweep->missing_git, more);
 }
 
+/* Why the hooks on files are not there to hold it. */
+static void why_unheld(const struct rf_planner *planner, char *ret_why, size_t size)
+{
+	const char *hooks = planner->facts->file_hooks.why;
+
+	snprintf(ret_why, size, "%.100s does not exist, and nothing here can keep it so%s%.90s",
+		planner->sweep.unheld, hooks[0] ? ": " : "", hooks);
+}
+
+/* Empty where a write-file opens itself alone. */
+static void why_opened(const struct rf_planner *planner, char *ret_why, size_t size)
+{
+	const char *hooks = planner->facts->file_hooks.why;
+
+	ret_why[0] = '\0';
+	if (planner->plan->n_write_files && !planner->plan->is_write_file_exact && hooks[0])
+		snprintf(ret_why, size, "a write-file opens its directory: %.200s", hooks);
+}
+
 static void set_files(struct rf_planner *planner)
 {
 	const struct rf_sweep *sweep = &planner->sweep;
@@ -186,14 +216,15 @@ static void set_files(struct rf_planner *planner)
 
 	promise(planner, RF_PROMISE_FS_READ, RF_STATE_ENFORCED, mounts | landlock_bit(planner),
 		NULL);
+	why_opened(planner, why, sizeof(why));
 	promise(planner, RF_PROMISE_FS_WRITE, RF_STATE_ENFORCED,
-		mounts | landlock_bit(planner) | exact, NULL);
+		mounts | landlock_bit(planner) | exact, why);
 	if (plan->has_file_rules && sweep->has_narrowing) {
-		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_ENFORCED,
-			mounts | BIT(RF_MECHANISM_BPF_LSM), NULL);
+		promise(planner, RF_PROMISE_FS_DENY,
+			planner->git_why[0] ? RF_STATE_PARTIAL : RF_STATE_ENFORCED,
+			mounts | BIT(RF_MECHANISM_BPF_LSM), planner->git_why);
 	} else if (sweep->unheld) {
-		snprintf(why, sizeof(why), "%.150s does not exist, and nothing here can keep it so",
-			sweep->unheld);
+		why_unheld(planner, why, sizeof(why));
 		promise(planner, RF_PROMISE_FS_DENY, RF_STATE_OFF, mounts, why);
 	} else if (sweep->replaceable) {
 		snprintf(why, sizeof(why),
@@ -503,11 +534,13 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 				rf_posture_has_address_rules(planner->plan->posture)
 			? RF_MECHANISM_BPF_CGROUP
 			: lacking(which));
+	bool is_unheld = which == RF_PROMISE_FS_DENY && planner->sweep.unheld &&
+			 !planner->plan->has_file_rules;
 	const char *controller = missing_controller(planner);
 	const char *code = "promise-unheld";
 	char missing[64];
 
-	if (which == RF_PROMISE_FS_DENY && planner->sweep.unheld)
+	if (is_unheld)
 		code = "deny-missing-unheld";
 	if (which == RF_PROMISE_LIMITS)
 		code = "limit-unavailable";
@@ -518,7 +551,7 @@ static int refuse_promise(struct rf_planner *planner, enum rf_promise which)
 	rf_diag_mechanism(
 		planner->diag, mechanism, which == RF_PROMISE_LIMITS ? missing : effective->why);
 	rf_diag_promise(planner->diag, name);
-	if (which == RF_PROMISE_FS_DENY && planner->sweep.unheld)
+	if (is_unheld)
 		rf_diag_path(planner->diag, planner->sweep.unheld);
 	if (which == RF_PROMISE_LIMITS)
 		hint_limits(planner);
