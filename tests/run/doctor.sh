@@ -23,6 +23,20 @@ test_doctor_needs_no_root()
 		'["enforced","enforced"]'
 }
 
+test_doctor_says_whether_a_run_has_the_hooks_on_files()
+{
+	local held
+	"$RF" doctor --json >d.json
+	"$RF" plan --json --deny nothing --waive fs-deny -- true >plan 2>/dev/null
+	held=$(jq -r '.enforcement.promises["fs-deny"] | if .by | index("bpf-lsm") then "enforced" else .why end' plan)
+	if [[ $held == enforced ]]; then
+		expect_json d.json '.checks | map(select(.name == "bpf-lsm-files"))[0].state' enforced
+		return
+	fi
+	# The reason is the same, and in both.
+	expect_contains "$held" "$(jq -r '.checks | map(select(.name == "bpf-lsm-files"))[0].cause' d.json)"
+}
+
 # A file system in user space whose server never answers: whoever looks into it sleeps.
 needs test_doctor_does_not_sleep_where_a_mount_does host root
 test_doctor_does_not_sleep_where_a_mount_does()

@@ -10,7 +10,12 @@
 #include "base/say.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/connect.h"
 #include "cli/print.h"
+#include "host/probe.h"
+#include "wire/interface.h"
+
+#define CALL_DEADLINE_MS 8000
 
 static const struct rf_option options[] = {
 	{"json", NULL, "print JSON", 'j', NULL},
@@ -44,6 +49,66 @@ static void print_check(const struct rf_check *check)
 	}
 }
 
+static const json_t *find_check(const json_t *answer, const char *name)
+{
+	const json_t *check;
+	size_t i;
+
+	json_array_foreach (
+		json_object_get(json_object_get(answer, "doctor"), "checks"), i, check) {
+		const char *said = rf_json_get_text(check, "name");
+
+		if (said && strcmp(said, name) == 0)
+			return check;
+	}
+	return NULL;
+}
+
+static const char *text_or(const json_t *object, const char *key, const char *otherwise)
+{
+	const char *text = rf_json_get_text(object, key);
+
+	return text ? text : otherwise;
+}
+
+/* Of the controller that a run would have. */
+static void ask_controller(struct rf_check *ret_check)
+{
+	struct rf_connection connection rf_autoconnection = {0};
+	json_t *answer rf_autojson = NULL;
+	const json_t *said = NULL;
+	struct rf_diag diag = {0};
+	int r = rf_connect(NULL, &connection, &diag);
+
+	*ret_check = (struct rf_check){.name = RF_CHECK_FILE_HOOKS, .state = RF_STATE_OFF};
+	if (r == 0)
+		r = rf_call(connection.wire, RF_METHOD_DOCTOR, json_object(), CALL_DEADLINE_MS,
+			&answer, &diag);
+	if (r == 0)
+		said = find_check(answer, RF_CHECK_FILE_HOOKS);
+	if (!said) {
+		rf_check_say(ret_check, "%s", diag.message[0] ? diag.message : "it was not said");
+		rf_check_advise(
+			ret_check, "%s", diag.hint[0] ? diag.hint : "see what the controller says");
+		return;
+	}
+	if (strcmp(text_or(said, "state", ""), rf_state_name(RF_STATE_ENFORCED)) == 0)
+		ret_check->state = RF_STATE_ENFORCED;
+	rf_check_say(ret_check, "%s", text_or(said, "cause", ""));
+	rf_check_advise(ret_check, "%s", text_or(said, "remedy", ""));
+}
+
+static int add_file_hooks(struct rf_check **checks, size_t *n_checks)
+{
+	struct rf_check *grown = reallocarray(*checks, *n_checks + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	*checks = grown;
+	ask_controller(&grown[(*n_checks)++]);
+	return 0;
+}
+
 int rf_cli_doctor(int argc, char **argv)
 {
 	bool is_json = false;
@@ -57,6 +122,8 @@ int rf_cli_doctor(int argc, char **argv)
 	if (r != 0)
 		return r == RF_ARGS_HELP_SHOWN ? 0 : RF_STATUS_REFUSED;
 	r = rf_doctor_run(&checks, &n_checks);
+	if (r == 0)
+		r = add_file_hooks(&checks, &n_checks);
 	if (r == 0 && is_json) {
 		json_t *json rf_autojson = rf_doctor_to_json(checks, n_checks);
 

@@ -24,6 +24,10 @@ struct rf_check {
 	char remedy[256];
 };
 
+/* The part of BPF LSM that file rules need: only a controller can tell, which loads the programs.
+ */
+#define RF_CHECK_FILE_HOOKS "bpf-lsm-files"
+
 /* Cheap facts that every run needs: identity, capabilities, home, Landlock ABI, bubblewrap. */
 int rf_facts_find(struct rf_facts *ret_facts, struct rf_diag *diag);
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "host/doctor.h"
+#include "host/probe.h"
 #include "sandbox/sweep.h"
 #include "service/service.h"
 
@@ -139,14 +140,40 @@ static void method_signal(struct rf_peer *peer, struct rf_call *call)
 		rf_peer_reply(peer, json_object(), false);
 }
 
+/* What no check by itself can tell: the programs themselves must be loaded and try themselves. */
+static void look_at_file_hooks(struct rf_controller *controller, struct rf_check *ret_check)
+{
+	const struct rf_fact *fact = &controller->facts.file_hooks;
+	struct rf_diag diag = {0};
+	int r = rf_controller_complete_facts(controller, &diag);
+
+	*ret_check = (struct rf_check){.name = RF_CHECK_FILE_HOOKS, .state = RF_STATE_OFF};
+	if (r == 0) {
+		ret_check->state = fact->state;
+		rf_check_say(ret_check, "%s", fact->why);
+		rf_check_advise(ret_check, "%s", fact->remedy);
+		return;
+	}
+	rf_check_say(ret_check, "%s", r < 0 ? strerror(-r) : diag.message);
+	rf_check_advise(
+		ret_check, "%s", diag.hint[0] ? diag.hint : "see the controller's messages");
+}
+
 static void method_doctor(struct rf_peer *peer, struct rf_call *call rf_unused)
 {
 	struct rf_check *checks rf_autofree = NULL;
 	json_t *parameters = json_object();
+	struct rf_check *grown;
 	size_t n_checks = 0;
 
-	if (rf_doctor_run(&checks, &n_checks) == 0)
+	if (rf_doctor_run(&checks, &n_checks) == 0) {
+		grown = reallocarray(checks, n_checks + 1, sizeof(*checks));
+		if (grown) {
+			checks = grown;
+			look_at_file_hooks(peer->service->controller, &checks[n_checks++]);
+		}
 		json_object_set_new(parameters, "doctor", rf_doctor_to_json(checks, n_checks));
+	}
 	rf_peer_reply(peer, parameters, false);
 }
 

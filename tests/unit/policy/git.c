@@ -554,3 +554,20 @@ Test(git, a15_what_is_denied_or_holds_the_workspace_is_not_opened)
 	must_refuse(&f, "git-directory-refused");
 	cr_assert_not_null(strstr(f.diag.message, "holds the workspace"));
 }
+
+/* What the hooks on files hold is held; what nobody can tell is not. */
+Test(git, a15_with_the_hooks_missing_names_are_held_and_the_untold_is_not)
+{
+	struct fixture f autofixture = fixture_new();
+
+	f.facts.mechanisms[RF_MECHANISM_BPF_LSM] = (struct rf_fact){.state = RF_STATE_ENFORCED};
+	f.facts.file_hooks.state = RF_STATE_ENFORCED;
+	make_repository(&f, ".git");
+	must_plan(&f);
+	cr_assert_eq(deny(&f)->state, RF_STATE_ENFORCED, "%s", deny(&f)->why);
+	cr_assert(deny(&f)->by & 1U << RF_MECHANISM_BPF_LSM);
+	make_text(&f, ".git/config", "[core]\n\thooksPath = ~nobody/hooks\n");
+	must_plan(&f);
+	cr_assert_eq(deny(&f)->state, RF_STATE_PARTIAL);
+	cr_assert_not_null(strstr(deny(&f)->why, "~nobody/hooks"));
+}
