@@ -190,6 +190,26 @@ test_f_107_a_ring_meets_the_same_hooks()
 	done
 }
 
+# Git's names are held as the policy's own are; what git makes itself beside them is free.
+test_a15_the_names_that_git_goes_by_cannot_be_made()
+{
+	mkdir -p .git/objects/info .git/refs/heads .git/hooks .git/info
+	echo 'ref: refs/heads/main' >.git/HEAD
+	printf '[core]\n\trepositoryformatversion = 0\n' >.git/config
+	if ! held; then
+		ringfence run --result r.json -- true 2>"$messages"
+		expect_json r.json '.enforcement.promises["fs-deny"].state' partial
+		return
+	fi
+	run -- python3 -c "$make_every_way" .git/commondir .git/modules .git/objects/info/alternates .git/HEAD.lock >out
+	expect_eq "$(grep -c . out)" 28
+	# .git is a mount of its own, across which nothing is linked or renamed.
+	expect_eq "$(awk '$2 != ".git/HEAD.lock" && $3 != "EPERM" && $3 != "EXDEV"' out)" ''
+	expect_contains "$(<out)" 'open .git/HEAD.lock 0'
+	expect_json "$result" '.enforcement.promises["fs-deny"] | [.state, (.by | index("bpf-lsm") != null)]' \
+		'["enforced",true]'
+}
+
 # ---- One file of a directory --------------------------------------------------------------------
 
 test_a6_the_plan_says_whether_a_write_file_is_exact()
