@@ -27,8 +27,8 @@ test_doctor_says_whether_a_run_has_the_hooks_on_files()
 {
 	local held
 	"$RF" doctor --json >d.json
-	"$RF" plan --json --deny nothing --waive fs-deny -- true >plan 2>/dev/null
-	held=$(jq -r '.enforcement.promises["fs-deny"] | if .by | index("bpf-lsm") then "enforced" else .why end' plan)
+	"$RF" plan --json --deny nothing --waive fs-deny -- true >"$RF_SCRATCH/plan" 2>/dev/null
+	held=$(jq -r '.enforcement.promises["fs-deny"] | if .by | index("bpf-lsm") then "enforced" else .why end' "$RF_SCRATCH/plan")
 	if [[ $held == enforced ]]; then
 		expect_json d.json '.checks | map(select(.name == "bpf-lsm-files"))[0].state' enforced
 		return
