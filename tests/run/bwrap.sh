@@ -290,7 +290,7 @@ test_b12_options_of_ours_stand_between_and_never_behind_the_command()
 test_b12_c4_what_is_left_is_reaped_and_the_result_says_so()
 {
 	ours --rf-result "$result" --rf-events events --ro-bind / / --dev-bind /dev /dev sh -c \
-		'setsid sleep 7721 & sleep 7722 & exit 4' || [[ $? -eq 4 ]]
+		'setsid sleep 7721 & sleep 7722 & sleep 0.5; exit 4' || [[ $? -eq 4 ]]
 	gone 'sleep 7721'
 	gone 'sleep 7722'
 	expect_json "$result" '.reason, .exit_code' $'exit\n4'

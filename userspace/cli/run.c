@@ -302,8 +302,6 @@ static int step(struct run *run)
 		run->is_over = true;
 	if (n > 0)
 		rf_terminal_take(&run->terminal, polls + 3);
-	if (run->terminal.has_stopped && run->id)
-		follow_stop(run);
 	/* Words before signals: one that follows the start is the command's. */
 	if (polls[2].revents)
 		rf_line_writer_write(&run->events);
@@ -324,8 +322,12 @@ static int watch(struct run *run)
 {
 	int r = 0;
 
-	while (r == 0 && !run->is_over)
+	while (r == 0 && !run->is_over) {
 		r = step(run);
+		/* The launcher's word of it may come before the controller's of the start. */
+		if (run->terminal.has_stopped && run->id)
+			follow_stop(run);
+	}
 	return r;
 }
 
