@@ -563,7 +563,7 @@ needs test_c5_a_few_kills_at_random_moments_leave_nothing cold
 needs test_c5_a_few_kills_at_random_moments_leave_nothing cold
 test_c5_a_few_kills_at_random_moments_leave_nothing()
 {
-	"$(probe life_kill)" 7 "$((SRANDOM % 1000))" "$RF" run -- \
+	"$(probe life_kill)" 4 "$((SRANDOM % 1000))" "$RF" run -- \
 		sh -c 'echo up; (setsid sleep 7729 &); sleep 7729' >log || fail "$(<log)"
 	gone 'sleep 7729' || fail 'sleep 7729 lives on'
 	sweep_twice
