@@ -24,7 +24,9 @@
 
 /* The number on which a private controller finds its connection. */
 #define PRIVATE_FD 3
-#define LEAVE_WAIT_MS 2000
+/* The last controller takes the BPF set down: each of some thirty links waits for a grace period.
+ */
+#define LEAVE_WAIT_MS 20000
 #define BUSY_TRIES 500
 #define BUSY_PAUSE_MS 10
 
